@@ -1,0 +1,52 @@
+# The tasks of Headgate; `make` alone lists them.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+.PHONY: help setup format check test bench soak demo lock clean
+
+PYTHON ?=
+SETUP_DONE := .venv/.complete
+BENCHES := $(filter-out %/__init__.py,$(sort $(wildcard bench/*.py)))
+CHECKED := src tests $(wildcard bench)
+UV = $(firstword $(wildcard .tools/uv/bin/uv) uv)
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-emit-index-url --no-emit-find-links $(LOCK_OPTIONS)
+
+help: ## list these tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(SETUP_DONE) ## make .venv/ from the lock file; instant when nothing changed
+
+$(SETUP_DONE): pyproject.toml requirements/dev.txt requirements/uv.txt tools/setup.sh
+	@PYTHON="$(PYTHON)" tools/setup.sh
+
+format: setup ## rewrite the code as the checks want it
+	.venv/bin/ruff check --quiet --fix-only $(CHECKED)
+	.venv/bin/ruff format $(CHECKED)
+
+check: setup ## formatting, lint, types and the layers of the rooms
+	.venv/bin/ruff format --check $(CHECKED)
+	.venv/bin/ruff check $(CHECKED)
+	.venv/bin/mypy $(CHECKED)
+	.venv/bin/lint-imports
+
+test: setup check ## set up, check and run every test
+	.venv/bin/pytest -n 2
+
+bench: setup ## run every measurement in bench/
+	@set -e; for file in $(BENCHES); do echo "== $$file"; .venv/bin/python $$file; done
+
+soak: setup ## run the long proofs at their full size
+	HEADGATE_PROOFS=soak .venv/bin/pytest -n 2 -m proof
+
+demo: setup ## play the worked example, from the first publication to the audit
+	examples/demo.sh
+
+lock: setup ## choose newer packages: rewrite requirements/*.txt
+	$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
+	$(COMPILE) --upgrade pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) --upgrade pyproject.toml requirements/dev.in -o requirements/dev.txt
+
+clean: ## remove everything that the other tasks made
+	rm -rf .venv .tools .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
+	find src tests $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +

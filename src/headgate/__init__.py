@@ -1,0 +1,1 @@
+"""Headgate: content-based publish/subscribe for those who share streams, but not everything."""

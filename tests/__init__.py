@@ -1,0 +1,1 @@
+"""The promises of Headgate, each a test."""
