@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 PYTHON ?=
 SETUP_DONE := .venv/.complete
-BENCHES := $(filter-out %/__init__.py,$(sort $(wildcard bench/*.py)))
+BENCHES := $(filter-out __init__,$(basename $(notdir $(sort $(wildcard bench/*.py)))))
 CHECKED := src tests $(wildcard bench)
 UV = $(firstword $(wildcard .tools/uv/bin/uv) uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
@@ -28,13 +28,13 @@ check: setup ## formatting, lint, types and the layers of the rooms
 	.venv/bin/ruff format --check $(CHECKED)
 	.venv/bin/ruff check $(CHECKED)
 	.venv/bin/mypy $(CHECKED)
-	.venv/bin/lint-imports
+	.venv/bin/lint-imports --no-logo
 
 test: setup check ## set up, check and run every test
 	.venv/bin/pytest -n 2
 
 bench: setup ## run every measurement in bench/
-	@set -e; for file in $(BENCHES); do echo "== $$file"; .venv/bin/python $$file; done
+	@set -e; for name in $(BENCHES); do echo "== bench/$$name.py"; .venv/bin/python -m bench.$$name; done
 
 soak: setup ## run the long proofs at their full size
 	HEADGATE_PROOFS=soak .venv/bin/pytest -n 2 -m proof

@@ -1,0 +1,143 @@
+"""Does an example in the documentation do what the page says it does?"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SECONDS_MAX = 120
+
+FENCE = re.compile(r"^( *)```(python|console)[ ]*\n(.*?)^\1```[ ]*$", re.MULTILINE | re.DOTALL)
+NOT_RUN = "# not run:"
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced example and where it stands."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+    @property
+    def reason_not_run(self) -> str | None:
+        """Why the page asks for this block to be left alone; the reason may not be empty."""
+        first = self.text.partition("\n")[0].strip()
+        if not first.startswith(NOT_RUN):
+            return None
+        reason = first.removeprefix(NOT_RUN).strip()
+        assert reason, f"{self}: expected a reason after `{NOT_RUN}`"
+        return reason
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command of a console block and the lines that shall follow it."""
+
+    command: str
+    expected: list[str]
+
+
+def pages(root: Path) -> list[Path]:
+    """The pages whose examples are promises."""
+    return [
+        path
+        for path in (root / "README.md", *sorted((root / "docs").rglob("*.md")))
+        if path.exists()
+    ]
+
+
+def blocks_of(page: Path, root: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for match in FENCE.finditer(text):
+        yield Block(
+            page=str(page.relative_to(root)),
+            line=text.count("\n", 0, match.start()) + 1,
+            language=match[2],
+            text=textwrap.dedent(match[3]),
+        )
+
+
+def steps_of(block: Block) -> list[Step]:
+    """The commands of a console block; lines that open with `> ` continue the one before."""
+    steps: list[Step] = []
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            steps.append(Step(line.removeprefix("$ "), []))
+            continue
+        assert steps, f"{block}: expected a line that opens with `$ `, got `{line}`"
+        last = steps[-1]
+        if line.startswith("> ") and not last.expected:
+            steps[-1] = Step(f"{last.command}\n{line.removeprefix('> ')}", [])
+        else:
+            last.expected.append(line)
+    return steps
+
+
+def output_fits(expected: list[str], output: str) -> bool:
+    """Whether the output is these lines, where a line `...` stands for any lines."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + "\n"
+        for line in expected
+    )
+    lines = "".join(line.rstrip() + "\n" for line in output.splitlines())
+    return re.fullmatch(pattern, lines) is not None
+
+
+def run(block: Block, targets: set[str]) -> None:
+    """Do what the block says, and fail where the outcome is another."""
+    if block.language == "python":
+        _run_python(block)
+    else:
+        for step in steps_of(block):
+            _run_step(step, block, targets)
+
+
+def _run_python(block: Block) -> None:
+    scope: dict[str, object] = {"__name__": "__main__"}
+    if ">>>" not in block.text:
+        exec(compile(block.text, str(block), "exec"), scope)
+        return
+    test = doctest.DocTestParser().get_doctest(block.text, scope, str(block), None, 0)
+    report: list[str] = []
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
+    assert result.failed == 0, "".join(report)
+
+
+def _run_step(step: Step, block: Block, targets: set[str]) -> None:
+    task = re.match(r"make\b(.*)", step.command)
+    if task:
+        # A task may take minutes, or run the very tests that read this page.
+        named = {word for word in task[1].split() if not re.search(r"[=-]", word)}
+        assert named <= targets, f"{block}: the Makefile has no target `{min(named - targets)}`"
+        return
+    done = subprocess.run(
+        ["bash", "-c", step.command],
+        cwd=ROOT,
+        env=_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+    expected = "\n".join(step.expected)
+    # A page that shows `...` would else hide that its command is gone.
+    fits = done.returncode not in (126, 127) and output_fits(step.expected, done.stdout)
+    assert fits, f"{block}: `{step.command}`\nexpected:\n{expected}\ngot:\n{done.stdout}"
+
+
+def _environment() -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
