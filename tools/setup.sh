@@ -12,18 +12,19 @@ stop() {
 }
 
 python_fits() {
-    "$1" -c "import sys; sys.exit(sys.version_info < ($(echo "$PYTHON_NEEDED" | tr . ,)))" 2>/dev/null
+    "$1" -c "import sys; sys.exit(sys.version_info < ($(echo "$PYTHON_NEEDED" | tr . ,)))" >/dev/null 2>&1
 }
 
 # The path behind a name such as `python3`: a version manager's shim must not end up in .venv.
 find_python() {
-    for name in ${PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11; do
+    for name in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11}; do
         if python_fits "$name"; then
             "$name" -c 'import sys; print(sys.executable)'
             return
         fi
     done
-    stop "needs Python $PYTHON_NEEDED or newer as \`python3\`, found $(python3 --version 2>&1 || true); on Debian: apt-get install python3 python3-venv, or name another: make setup PYTHON=/path/to/python3"
+    name=${PYTHON:-python3}
+    stop "needs Python $PYTHON_NEEDED or newer, and \`$name\` says \`$("$name" --version 2>&1 | tail -n 1)\`; on Debian: apt-get install python3 python3-venv, or name another: make setup PYTHON=/path/to/python3"
 }
 
 has_pip() { "$1" -m pip --version >/dev/null 2>&1; }
