@@ -8,16 +8,13 @@ PYTHON ?=
 SETUP_DONE := .venv/.complete
 BENCHES := $(filter-out __init__,$(basename $(notdir $(sort $(wildcard bench/*.py)))))
 CHECKED := src tests $(wildcard bench)
-UV = $(firstword $(wildcard .tools/uv/bin/uv) uv)
-COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-header --no-emit-index-url --no-emit-find-links $(LOCK_OPTIONS)
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
 setup: $(SETUP_DONE) ## make .venv/ from the lock file; instant when nothing changed
 
-$(SETUP_DONE): pyproject.toml requirements/dev.txt requirements/uv.txt tools/setup.sh
+$(SETUP_DONE): pyproject.toml requirements/dev.txt requirements/uv.txt tools/setup.sh tools/machine.sh
 	@PYTHON="$(PYTHON)" tools/setup.sh
 
 format: setup ## rewrite the code as the checks want it
@@ -42,10 +39,8 @@ soak: setup ## run the long proofs at their full size
 demo: setup ## play the worked example, from the first publication to the audit
 	examples/demo.sh
 
-lock: setup ## choose newer packages: rewrite requirements/*.txt
-	$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
-	$(COMPILE) --upgrade pyproject.toml -o requirements/runtime.txt
-	$(COMPILE) --upgrade pyproject.toml requirements/dev.in -o requirements/dev.txt
+lock: ## choose newer packages: rewrite requirements/*.txt
+	@PYTHON="$(PYTHON)" tools/lock.sh $(LOCK_OPTIONS)
 
 clean: ## remove everything that the other tasks made
 	rm -rf .venv .tools .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
