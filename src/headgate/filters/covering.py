@@ -1,0 +1,133 @@
+"""Does one filter cover another? Exact, by taking boxes away from boxes.
+
+What is left of the covered side after every box of the covering side was taken away is what isn't
+covered. Each of the four covering relations is this same question about boxes of its own:
+
+* strict: what a filter doesn't name must be missing (names that begin with `$` may be there);
+* advertisements: what is named may be missing, too, but not all of it.
+
+A residue is not analysed. On the covered side it can be ignored (the box only gets larger); on
+the covering side it is met where the covered box carries the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from headgate.filters.boxes import Box
+from headgate.filters.value_sets import ABSENT, EVERYTHING, VALUES, ValueSet
+from headgate.model.errors import FilterTooComplexError
+
+
+def uncovered(outer: Sequence[Box], inner: Iterable[Box], steps_max: int) -> Box | None:
+    """A non-empty box of `inner` that no box of `outer` covers, or nothing if all is covered."""
+    work = _Work(steps_max)
+    for box in inner:
+        if not box.is_empty():
+            useful = [one for one in outer if one.residues <= box.residues]
+            left = work.left_over(box, useful)
+            if left is not None:
+                return left
+    return None
+
+
+@dataclass(slots=True)
+class _Work:
+    """Counts the boxes looked at, so that a comparison ends, with an answer or an error."""
+
+    steps_left: int
+
+    def left_over(self, box: Box, outer: Sequence[Box]) -> Box | None:
+        """A part of the box that lies outside of all the others; one thing left is enough."""
+        self._count(len(outer))
+        touching: list[Box] = []
+        for other in outer:
+            relation = _relation(box, other)
+            if relation == _COVERED:
+                return None
+            if relation == _TOUCHED:
+                touching.append(other)
+        if not touching:
+            return box
+        # The one with the fewest differing attributes cuts off the fewest pieces.
+        first = min(range(len(touching)), key=lambda at: _differing(box, touching[at]))
+        rest = touching[:first] + touching[first + 1 :]
+        for piece in _pieces(box, touching[first]):
+            left = self.left_over(piece, rest)
+            if left is not None:
+                return left
+        return None
+
+    def _count(self, steps: int) -> None:
+        self.steps_left -= steps + 1
+        if self.steps_left < 0:
+            raise FilterTooComplexError(
+                "these filters overlap in too many ways to be compared: use fewer alternatives"
+            )
+
+
+_APART, _TOUCHED, _COVERED = range(3)
+
+
+def _relation(box: Box, other: Box) -> int:
+    relation = _COVERED
+    for name, allowed in other.sets.items():
+        mine = box.sets.get(name, EVERYTHING)
+        if allowed.issuperset(mine):
+            continue
+        if allowed.isdisjoint(mine):
+            return _APART
+        relation = _TOUCHED
+    return relation
+
+
+def _differing(box: Box, other: Box) -> int:
+    return sum(
+        not allowed.issuperset(box.sets.get(name, EVERYTHING))
+        for name, allowed in other.sets.items()
+    )
+
+
+def _pieces(box: Box, taken: Box) -> Iterator[Box]:
+    """What is left of a box without another one: for each attribute the part that sticks out."""
+    sets = dict(box.sets)
+    for name, allowed in taken.sets.items():
+        mine = sets.get(name, EVERYTHING)
+        outside = mine & ~allowed
+        if not outside.is_empty():
+            yield Box({**sets, name: outside}, box.residues)
+            sets[name] = mine & allowed
+
+
+def ordinary(name: str) -> bool:
+    """Whether the strict relations count an attribute that a filter doesn't name."""
+    return not name.startswith("$")
+
+
+def closed(boxes: Iterable[Box], named: frozenset[str], names: Iterable[str]) -> list[Box]:
+    """The boxes of a filter that matches strictly: the `names` that it doesn't name are missing."""
+    missing = Box({name: ABSENT for name in names if name not in named and ordinary(name)})
+    return [box & missing for box in boxes]
+
+
+def advertised(boxes: Iterable[Box], names: Iterable[str], *, strict: bool) -> list[Box]:
+    """The events that an advertisement advertises, as boxes that may overlap only across boxes."""
+    names = tuple(names)
+    return [piece for box in boxes for piece in _advertised_by(box, names, strict=strict)]
+
+
+def _advertised_by(box: Box, names: Iterable[str], *, strict: bool) -> Iterator[Box]:
+    """For each named attribute in turn: it is there, and those before it are not."""
+    values = {name: advertised_values(box, name) for name in sorted(box.names())}
+    others = closed([Box({})], frozenset(values), names if strict else ())[0]
+    before: dict[str, ValueSet] = {}
+    for name, allowed in values.items():
+        optional = {other: some | ABSENT for other, some in values.items()}
+        yield others & Box({**optional, **before, name: allowed})
+        before[name] = ABSENT
+
+
+def advertised_values(box: Box, name: str) -> ValueSet:
+    """The values of a named attribute that a box advertises; a residue allows any."""
+    return box.sets[name] & VALUES if name in box.sets else VALUES

@@ -1,0 +1,50 @@
+"""What went wrong, where, what was expected, and what to do?
+
+Every refusal of Headgate is a `HeadgateError`. Its text is one line.
+"""
+
+from __future__ import annotations
+
+
+class HeadgateError(Exception):
+    """Something was refused; the text says what was expected and what came."""
+
+
+class EventError(HeadgateError, ValueError):
+    """An event was refused; `attribute` names the field at fault where there is one."""
+
+    def __init__(self, message: str, attribute: str | None = None) -> None:
+        super().__init__(message)
+        self.attribute = attribute
+
+
+class FilterError(HeadgateError, ValueError):
+    """A filter was refused."""
+
+
+class FilterSyntaxError(FilterError):
+    """A filter's text can't be read: `position` is the offset of the first character at fault."""
+
+    def __init__(self, problem: str, text: str, position: int) -> None:
+        self.problem = problem
+        self.text = text
+        self.position = max(0, min(position, len(text)))
+        before = text[: self.position]
+        self.line = before.count("\n") + 1
+        self.column = self.position - (before.rfind("\n") + 1) + 1
+        where = f"column {self.column}" if "\n" not in text else f"line {self.line}, {self.column}"
+        super().__init__(f"{problem} (filter, {where})")
+
+    def caret(self, width: int = 76) -> str:
+        """Two lines for a person: the text around the fault, and a caret below it."""
+        line = self.text.split("\n")[self.line - 1]
+        at = self.column - 1
+        start = max(0, min(at - width // 2, len(line) - width))
+        shown = line[start : start + width]
+        # Anything that would move the caret, or the terminal, is shown as one plain character.
+        shown = "".join(char if char.isprintable() else "?" for char in shown)
+        return f"{shown}\n{' ' * (at - start)}^"
+
+
+class FilterTooComplexError(FilterError):
+    """A filter, or a decision about filters, is beyond a stated bound."""

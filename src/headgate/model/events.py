@@ -1,0 +1,196 @@
+"""What happened? An event is a flat, typed map of attributes, and the body it is written from."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Self, final
+
+import msgspec
+
+from headgate.model import bodies
+from headgate.model.errors import EventError
+from headgate.model.limits import EVENT_LIMITS, EventLimits
+from headgate.model.values import OPAQUE, Value
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder().decode
+_JSON_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Event:
+    """A frozen event; make one with `of`, `from_json` or `from_bytes`."""
+
+    _values: dict[str, Value]
+    blanks: frozenset[str]
+    """Names of fields that are null or an empty object: no attributes, but cut like them."""
+    _body: bodies.Tree | bytes
+    _known: dict[str, Value]
+
+    @classmethod
+    def of(cls, fields: Mapping[str, object], limits: EventLimits = EVENT_LIMITS) -> Self:
+        """An event from a mapping, nested or flat, of plain Python values."""
+        tree = bodies.plain_object(fields, "", 1, limits)
+        event = cls._from_object(tree, limits)
+        if len(event.to_json()) > limits.event_bytes:
+            raise _too_large(limits)
+        return event
+
+    @classmethod
+    def from_json(cls, data: bytes | str, limits: EventLimits = EVENT_LIMITS) -> Self:
+        """An event from JSON text: an object's fields, or else the one attribute `payload`."""
+        if isinstance(data, str):
+            data = _utf8(data)
+        if len(data) > limits.event_bytes:
+            raise _too_large(limits)
+        tree = _read(data, limits)
+        fields = bodies.Fields(limits)
+        if tree.__class__ is dict:
+            fields.add_object(tree, "", 1)
+            fields.check_names(tree)
+        else:
+            fields.add(bodies.PAYLOAD, tree, 0)
+        if data.count(b":") != fields.keys and _structural_colons(data) != fields.keys:
+            raise _duplicate_key(data)
+        return cls(fields.values, frozenset(fields.blanks), tree, {})
+
+    @classmethod
+    def from_bytes(cls, data: bytes, limits: EventLimits = EVENT_LIMITS) -> Self:
+        """An event whose body is not JSON: its one attribute `payload` can be read, not filtered."""
+        if len(data) > limits.event_bytes:
+            raise _too_large(limits)
+        return cls({bodies.PAYLOAD: OPAQUE}, frozenset(), bytes(data), {})
+
+    @classmethod
+    def _from_object(cls, tree: dict[str, bodies.Tree], limits: EventLimits) -> Self:
+        fields = bodies.Fields(limits)
+        fields.add_object(tree, "", 1)
+        fields.check_names(tree)
+        return cls(fields.values, frozenset(fields.blanks), tree, {})
+
+    def with_known(self, known: Mapping[str, Value]) -> Event:
+        """The same event with what the broker itself knows of it, under names that begin with `$`."""
+        for name in known:
+            if name[:1] != "$":
+                raise EventError(f"`{name}` must begin with `$` to be the broker's own", name)
+        merged = {**self._known, **known}
+        return Event({**self._values, **merged}, self.blanks, self._body, merged)
+
+    @property
+    def attributes(self) -> Mapping[str, Value]:
+        """The typed values by name; null fields and empty objects are not among them."""
+        return MappingProxyType(self._values)
+
+    def cut(self, readable: Container[str]) -> Event:
+        """The event as someone sees it who may read these names only, its body rebuilt."""
+        body = self._body
+        if body.__class__ is dict:
+            body = bodies.cut_object(body, readable)
+        elif bodies.PAYLOAD not in readable:
+            # The same as an object of which nothing is left: what it was must not show.
+            body = {}
+        return Event(
+            {name: value for name, value in self._values.items() if name in readable},
+            frozenset(name for name in self.blanks if name in readable),
+            body,
+            {name: value for name, value in self._known.items() if name in readable},
+        )
+
+    def to_json(self) -> bytes:
+        """The body as canonical JSON: the same event gives the same bytes, always."""
+        if self._body.__class__ is bytes:
+            raise EventError("the body is no JSON: take `to_bytes()`", bodies.PAYLOAD)
+        try:
+            return _encode(self._body)
+        except UnicodeEncodeError as problem:
+            raise _lone_surrogate(problem) from None
+
+    def to_bytes(self) -> bytes:
+        """The body as it goes out: canonical JSON, or the bytes that are no JSON."""
+        body: Any = self._body
+        return body if body.__class__ is bytes else self.to_json()
+
+    def _identity(self) -> tuple[bool, bytes, bytes]:
+        return self._body.__class__ is bytes, self.to_bytes(), _encode(self._known)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return f"Event({self._values!r})"
+
+
+def _read(data: bytes, limits: EventLimits) -> bodies.Tree:
+    try:
+        return _decode(data)
+    except RecursionError:
+        raise bodies.too_deep("", limits) from None
+    except msgspec.ValidationError:
+        raise EventError("a number is beyond the range of a double: send it as a string") from None
+    except msgspec.DecodeError as problem:
+        raise EventError(f"expected JSON: {_in_words(str(problem))}") from None
+    except UnicodeDecodeError as problem:
+        raise EventError(
+            f"expected UTF-8, found the byte {problem.object[problem.start]:#04x}"
+        ) from None
+    except ValueError:  # Python refuses to read integers of thousands of digits
+        raise EventError("an integer is beyond 64 bits: send it as a string") from None
+
+
+def _in_words(problem: str) -> str:
+    return problem.removeprefix("JSON is malformed: ").removeprefix("Input data was ")
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as problem:
+        raise _lone_surrogate(problem) from None
+
+
+def _lone_surrogate(problem: UnicodeEncodeError) -> EventError:
+    return EventError(
+        f"a string holds half a character (U+{ord(problem.object[problem.start]):04X})"
+    )
+
+
+def _too_large(limits: EventLimits) -> EventError:
+    return EventError(f"an event has at most {limits.event_bytes:,} bytes")
+
+
+def _structural_colons(data: bytes) -> int:
+    """How many colons stand outside of strings: one for each key that was written."""
+    return _JSON_STRING.sub(b"", data).count(b":")
+
+
+def _duplicate_key(data: bytes) -> EventError:
+    """Name the key that is written twice; only reached when there is one."""
+
+    class Pairs(list[tuple[str, Any]]):
+        pass
+
+    def find(item: object, prefix: str) -> str | None:
+        if isinstance(item, Pairs):
+            seen = set()
+            for key, inner in item:
+                found = prefix + key if key in seen else find(inner, f"{prefix}{key}.")
+                if found is not None:
+                    return found
+                seen.add(key)
+        elif isinstance(item, list):
+            for inner in item:
+                found = find(inner, prefix)
+                if found is not None:
+                    return found
+        return None
+
+    name = find(json.loads(data, object_pairs_hook=Pairs), "")
+    return EventError(f"the key `{name}` is written twice: keep one", name)
