@@ -215,12 +215,11 @@ def _values(event: AnyEvent) -> Mapping[str, Value]:
 
 def _read(fields: Mapping[str, object]) -> Event:
     """An event from a mapping, in which names with `$` are what a broker would know."""
-    known = {name: value for name, value in fields.items() if name[:1] == "$"}
+    known = {name: value for name, value in fields.items() if str(name)[:1] == "$"}
     if not known:
         return Event.of(fields)
-    return Event.of(
-        {name: value for name, value in fields.items() if name not in known}
-    ).with_known(known)
+    sent = {name: value for name, value in fields.items() if name not in known}
+    return Event.of(sent).with_known(known)
 
 
 def _fields(event: Event) -> frozenset[str]:

@@ -296,10 +296,10 @@ def _text(token: lark.Token) -> str:
 
 
 def _attribute(token: lark.Token) -> str:
-    if '"' not in token:
-        return token.value
+    rest = str(token)
+    if '"' not in rest:
+        return rest
     parts: list[str] = []
-    rest = token.value
     while rest:
         if rest[0] == '"':
             end = 1
@@ -486,7 +486,7 @@ def _unexpected_token(problem: lark.UnexpectedToken, text: str) -> FilterSyntaxE
 
 
 def _unexpected_character(problem: lark.UnexpectedCharacters, text: str) -> FilterSyntaxError:
-    at = problem.pos_in_stream
+    at = cast("int", problem.pos_in_stream)
     char = text[at]
     if char in "'\"":
         opened = "text" if char == "'" else "name"

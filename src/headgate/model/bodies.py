@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from headgate.model.errors import EventError
+from headgate.model.errors import EventError, named
 from headgate.model.limits import INTEGER_MAX, INTEGER_MIN, EventLimits
 from headgate.model.values import OPAQUE, Value
 
@@ -87,7 +87,7 @@ class Fields:
                 raise EventError('a field has the empty name `""`: give it a name', key)
             if key[0] == "$":
                 raise EventError(
-                    f"`{key}` begins with `$`, which is kept for what the broker itself knows: "
+                    f"{named(key)} begins with `$`, which is kept for what the broker knows: "
                     "rename it",
                     key,
                 )
@@ -96,13 +96,13 @@ class Fields:
 
 
 def too_deep(name: str, limits: EventLimits) -> EventError:
-    where = f"`{name}` is" if name else "the event is"
+    where = f"{named(name)} is" if name else "the event is"
     return EventError(f"{where} nested deeper than {limits.depth} levels", name or None)
 
 
 def _checked_integer(number: int, name: str) -> int:
     if not INTEGER_MIN <= number <= INTEGER_MAX:
-        raise EventError(f"`{name}` is an integer beyond 64 bits: send it as a string", name)
+        raise EventError(f"{named(name)} is an integer beyond 64 bits: send it as a string", name)
     return number
 
 
@@ -122,7 +122,9 @@ def _collision(tree: dict[str, Tree]) -> EventError:
         return None
 
     name = find(tree, "")
-    return EventError(f"two fields come to the same attribute name `{name}`: rename one", name)
+    return EventError(
+        f"two fields come to the same attribute name {named(name or '')}: rename one", name
+    )
 
 
 def cut_object(
@@ -148,7 +150,7 @@ def plain_tree(value: object, name: str, depth: int, limits: EventLimits) -> Tre
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise EventError(f"`{name}` is {value}: an event holds finite numbers only", name)
+            raise EventError(f"{named(name)} is {value}: an event holds finite numbers only", name)
         return float(value)
     if isinstance(value, datetime):
         return _plain_timestamp(value, name)
@@ -165,8 +167,8 @@ def plain_tree(value: object, name: str, depth: int, limits: EventLimits) -> Tre
     if isinstance(value, set | frozenset) and all(isinstance(item, str) for item in value):
         return sorted(value)
     raise EventError(
-        f"`{name}` holds a {kind.__name__}: expected a string, number, boolean, timestamp, "
-        "list, set of strings or mapping",
+        f"{named(name)} holds a {kind.__name__}: expected text, a number, a boolean, a timestamp, "
+        "a list, a set of strings or a mapping",
         name,
     )
 
@@ -177,7 +179,9 @@ def plain_object(
     copy: dict[str, Tree] = {}
     for key, item in mapping.items():
         if not isinstance(key, str):
-            raise EventError(f"a field's name is the {key.__class__.__name__} `{key}`: use text")
+            raise EventError(
+                f"a field's name is the {key.__class__.__name__} {named(str(key))}: use text"
+            )
         copy[key] = plain_tree(item, prefix + key, depth, limits)
     return copy
 
@@ -185,7 +189,7 @@ def plain_object(
 def _plain_timestamp(moment: datetime, name: str) -> datetime:
     if moment.utcoffset() is None:
         raise EventError(
-            f"`{name}` is a timestamp without a zone: give it one, for instance UTC", name
+            f"{named(name)} is a timestamp without a zone: give it one, for instance UTC", name
         )
     utc = moment.astimezone(UTC)
     return utc if utc.__class__ is datetime else datetime.fromisoformat(utc.isoformat())

@@ -10,6 +10,12 @@ class HeadgateError(Exception):
     """Something was refused; the text says what was expected and what came."""
 
 
+def named(name: str, chars_max: int = 60) -> str:
+    """A name from outside as it may stand in a line of text: short, and printable."""
+    shown = "".join(char if char.isprintable() else "?" for char in name[: chars_max + 1])
+    return f"`{shown}`" if len(shown) <= chars_max else f"`{shown[:chars_max]}…`"
+
+
 class EventError(HeadgateError, ValueError):
     """An event was refused; `attribute` names the field at fault where there is one."""
 

@@ -12,7 +12,7 @@ from typing import Any, Self, final
 import msgspec
 
 from headgate.model import bodies
-from headgate.model.errors import EventError
+from headgate.model.errors import EventError, named
 from headgate.model.limits import EVENT_LIMITS, EventLimits
 from headgate.model.values import OPAQUE, Value
 
@@ -61,7 +61,7 @@ class Event:
 
     @classmethod
     def from_bytes(cls, data: bytes, limits: EventLimits = EVENT_LIMITS) -> Self:
-        """An event whose body is not JSON: its one attribute `payload` can be read, not filtered."""
+        """An event whose body is no JSON: its one attribute `payload` can be read, not filtered."""
         if len(data) > limits.event_bytes:
             raise _too_large(limits)
         return cls({bodies.PAYLOAD: OPAQUE}, frozenset(), bytes(data), {})
@@ -73,12 +73,14 @@ class Event:
         fields.check_names(tree)
         return cls(fields.values, frozenset(fields.blanks), tree, {})
 
-    def with_known(self, known: Mapping[str, Value]) -> Event:
-        """The same event with what the broker itself knows of it, under names that begin with `$`."""
-        for name in known:
+    def with_known(self, known: Mapping[str, object]) -> Event:
+        """The same event with what the broker itself knows of it, in names that begin with `$`."""
+        fields = bodies.Fields(EVENT_LIMITS)
+        for name, value in known.items():
             if name[:1] != "$":
-                raise EventError(f"`{name}` must begin with `$` to be the broker's own", name)
-        merged = {**self._known, **known}
+                raise EventError(f"{named(name)} must begin with `$` to be the broker's own", name)
+            fields.add(name, bodies.plain_tree(value, name, 1, EVENT_LIMITS), 1)
+        merged = {**self._known, **fields.values}
         return Event({**self._values, **merged}, self.blanks, self._body, merged)
 
     @property
@@ -133,20 +135,23 @@ def _read(data: bytes, limits: EventLimits) -> bodies.Tree:
         return _decode(data)
     except RecursionError:
         raise bodies.too_deep("", limits) from None
-    except msgspec.ValidationError:
-        raise EventError("a number is beyond the range of a double: send it as a string") from None
-    except msgspec.DecodeError as problem:
-        raise EventError(f"expected JSON: {_in_words(str(problem))}") from None
     except UnicodeDecodeError as problem:
-        raise EventError(
-            f"expected UTF-8, found the byte {problem.object[problem.start]:#04x}"
-        ) from None
-    except ValueError:  # Python refuses to read integers of thousands of digits
-        raise EventError("an integer is beyond 64 bits: send it as a string") from None
+        found = f"the byte {problem.object[problem.start]:#04x}"
+        raise EventError(f"expected UTF-8, found {found}") from None
+    except (msgspec.MsgspecError, ValueError) as problem:
+        raise _unreadable(data, str(problem), limits) from None
 
 
-def _in_words(problem: str) -> str:
-    return problem.removeprefix("JSON is malformed: ").removeprefix("Input data was ")
+def _unreadable(data: bytes, problem: str, limits: EventLimits) -> EventError:
+    """Name the field with a number that JSON or a double can't hold, if that is what is wrong."""
+    try:
+        tree = json.loads(data, parse_int=lambda digits: float(digits[:400]))
+        bodies.plain_tree(tree, "" if isinstance(tree, dict) else bodies.PAYLOAD, 0, limits)
+    except EventError as refusal:
+        return refusal
+    except (ValueError, RecursionError):
+        pass
+    return EventError(f"expected JSON: {problem.removeprefix('JSON is malformed: ')}")
 
 
 def _utf8(text: str) -> bytes:
@@ -193,4 +198,4 @@ def _duplicate_key(data: bytes) -> EventError:
         return None
 
     name = find(json.loads(data, object_pairs_hook=Pairs), "")
-    return EventError(f"the key `{name}` is written twice: keep one", name)
+    return EventError(f"the key {named(name or '')} is written twice: keep one", name)

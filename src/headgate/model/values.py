@@ -61,8 +61,13 @@ def kind_of(value: Value) -> Kind:
 
 
 _RFC_3339 = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,18}))?)?([Zz]|[+-]\d\d:\d\d))?",
-    re.ASCII,
+    r"""
+    (\d{4}) - (\d\d) - (\d\d)
+    (?: [Tt\ ] (\d\d) : (\d\d) (?: : (\d\d) (?: \. (\d{1,18}) )? )?
+        ( [Zz] | [+-]\d\d:\d\d )
+    )?
+    """,
+    re.ASCII | re.VERBOSE,
 )
 
 
