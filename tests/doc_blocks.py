@@ -94,23 +94,32 @@ def output_fits(expected: list[str], output: str) -> bool:
     return re.fullmatch(pattern, lines) is not None
 
 
-def run(block: Block, targets: set[str]) -> None:
+def run_page(blocks: list[Block], targets: set[str]) -> None:
+    """Do what a page says from top to bottom; what one block defines, a later one may use."""
+    scope: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks:
+        if not block.reason_not_run:
+            run(block, targets, scope)
+
+
+def run(block: Block, targets: set[str], scope: dict[str, object] | None = None) -> None:
     """Do what the block says, and fail where the outcome is another."""
     if block.language == "python":
-        _run_python(block)
+        _run_python(block, {"__name__": "__main__"} if scope is None else scope)
     else:
         for step in steps_of(block):
             _run_step(step, block, targets)
 
 
-def _run_python(block: Block) -> None:
-    scope: dict[str, object] = {"__name__": "__main__"}
+def _run_python(block: Block, scope: dict[str, object]) -> None:
     if ">>>" not in block.text:
         exec(compile(block.text, str(block), "exec"), scope)
         return
-    test = doctest.DocTestParser().get_doctest(block.text, scope, str(block), None, 0)
+    test = doctest.DocTestParser().get_doctest(block.text, {}, str(block), None, 0)
+    test.globs = scope  # the very same one, so that later blocks see what this one defines
     report: list[str] = []
-    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    result = runner.run(test, out=report.append, clear_globs=False)
     assert result.failed == 0, "".join(report)
 
 

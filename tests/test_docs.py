@@ -8,11 +8,10 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.doc_blocks import ROOT, Block, blocks_of, output_fits, pages, run, steps_of
+from tests.doc_blocks import ROOT, Block, blocks_of, output_fits, pages, run, run_page, steps_of
 
 PAGES = pages(ROOT)
 TEXT = "\n".join(page.read_text() for page in PAGES)
-BLOCKS = [block for page in PAGES for block in blocks_of(page, ROOT)]
 MAKEFILE = (ROOT / "Makefile").read_text()
 
 
@@ -61,14 +60,12 @@ def the_program() -> click.Command:
     return main
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=str)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_the_documentation_are_true(
-    block: Block, monkeypatch: pytest.MonkeyPatch
+    page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if block.reason_not_run:
-        pytest.skip(f"{block}: {block.reason_not_run}")
     monkeypatch.chdir(ROOT)
-    run(block, targets(MAKEFILE))
+    run_page(list(blocks_of(page, ROOT)), targets(MAKEFILE))
 
 
 def test_every_command_is_mentioned_in_the_documentation() -> None:
@@ -174,3 +171,12 @@ def test_a_task_without_description_is_found() -> None:
     makefile = "NAME := x\n.PHONY: one\none: ## the first\n\ttrue\ntwo: one\n\ttrue\n$(X): one\n"
     assert targets(makefile) == {"one", "two"}
     assert undescribed(makefile) == {"two"}
+
+
+def test_what_one_block_of_a_page_defines_a_later_one_may_use(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\n>>> x = 1\n```\n\n```python\n>>> x + 1\n2\n```\n")
+    run_page(list(blocks_of(page, tmp_path)), set())
+    page.write_text("```python\n>>> x = 1\n```\n\n```python\n>>> x + 1\n3\n```\n")
+    with pytest.raises(AssertionError, match="Expected"):
+        run_page(list(blocks_of(page, tmp_path)), set())

@@ -68,6 +68,10 @@ def moment_rank(moment: datetime) -> int:
     return (moment - _EPOCH) // _MICROSECOND
 
 
+def ranked_moment(rank: int) -> datetime:
+    return _EPOCH + rank * _MICROSECOND
+
+
 _DOUBLE_RANK_MAX = double_rank(1.7976931348623157e308)
 _FIRST: tuple[Point, ...] = (
     (_ABSENT, 0),
@@ -156,6 +160,19 @@ class ValueSet:
         if not self.cells and not other.cells:
             return not _both(self.bounds, other.bounds)
         return (self & other).is_empty()
+
+    def stretches(self, kind: Kind) -> list[tuple[Any, Any]]:
+        """The untested stretches of one kind, as ranks (or texts): the first one, and the one after
+        the last. `None` stands for no end, on either side.
+        """
+        place = _PLACES[kind]
+        return [
+            (
+                None if low == _FIRST[place] else low[1],
+                None if high is None or high[0] != place else high[1],
+            )
+            for low, high in _stretches(_both(self.bounds, _whole(place).bounds))
+        ]
 
     def example(self) -> Value | None:
         """One value of the set, a simple one; `None` stands for missing. The set isn't empty."""
@@ -374,7 +391,7 @@ def _example_between(low: Point, high: Point | None) -> Value:
             return first if first > INTEGER_MIN else min(last, 0)
         case Kind.TIMESTAMP:
             rank = first if (place, first) != _FIRST[place] else min(last, 0)
-            return _EPOCH + rank * _MICROSECOND
+            return ranked_moment(rank)
         case _:
             return _short_double(ranked_double(first), ranked_double(last))
 

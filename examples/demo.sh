@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# A short story with filters: what a right allows, and what a subscriber then sees.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH="$PWD/.venv/bin:$PATH"
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+show() {
+    printf '$ headgate filter explain'
+    for word in "$@"; do
+        case $word in
+            --*) printf ' %s' "$word" ;;
+            *\'*) printf ' "%s"' "$word" ;;
+            *) printf " '%s'" "$word" ;;
+        esac
+    done
+    printf '\n'
+    headgate filter explain "$@"
+}
+
+say "1. A shop shares its announcements, with a right in the papers' own notation."
+right='(string message new_product)'
+show "$right"
+
+say "2. A partner wants cheap news: the right covers it. Weather it does not cover, and an event shows why."
+show "$right" '(string message new_product, integer price < 100)'
+show "$right" "weather = 'sunny' AND temperature > 25"
+
+say "3. A strict right limits the attributes, too: who may read message and price gets no colour."
+show '(string message any, integer price any)' \
+    --event '{"message": "new_product", "price": 23, "color": "red"}'
+
+say "4. A lower bound asks a publisher to stay with what it knows: price is fine, a colour alone is not."
+show '(string message new_product, integer price < 100)' '(string message new_product, integer price < 53)'
+show '(string message new_product, integer price < 100)' '(string message new_product, string color any)'
+
+say "5. Only together do these two alternatives cover the third filter; no part of them does alone."
+show 'price < 50 OR price >= 50 AND symbol IS STRING' "symbol = 'IBM' AND price BETWEEN 10 AND 90"
+
+say "6. What can't be read is refused, with the place and what was expected."
+headgate filter explain "price >= 10 AND" || true
