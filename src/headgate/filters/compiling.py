@@ -10,30 +10,36 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from itertools import groupby, product
+from math import isfinite
 from typing import cast
 
-from headgate.filters.evaluation import evaluate
-from headgate.filters.likeness import Pattern
+from headgate.filters.arithmetic import NUMBERS, calculate
+from headgate.filters.likeness import Part, Pattern
 from headgate.filters.syntax import (
     OPPOSITE,
     And,
+    Arithmetic,
+    ArithmeticSign,
     Between,
     Comparison,
     ComparisonSign,
     Condition,
     Constant,
     Contains,
+    Expression,
     In,
     IsType,
     Like,
     Literal,
     Name,
+    Negated,
     Not,
     Or,
     Present,
-    comparison,
     disjunction,
 )
+from headgate.model.limits import INTEGER_MAX, INTEGER_MIN
 from headgate.model.values import Kind, Scalar, Value
 
 Test = Callable[[Mapping[str, Value]], bool]
@@ -55,14 +61,19 @@ _CLASSES: dict[Kind, type] = {
     Kind.SET: frozenset,
 }
 _NUMBERS = (Kind.DOUBLE, Kind.INTEGER)
+_ORDERED_PAIRS = frozenset({(str, str), (datetime, datetime), *product((int, float), repeat=2)})
+_EQUAL_PAIRS = _ORDERED_PAIRS | {(bool, bool)}
+"""The classes of values that compare with one another."""
+
+# Division is left to `calculate`: Python's own rounds and fails in other ways.
+_OPERATORS: dict[ArithmeticSign, ast.operator] = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
 
 
 def compile_condition(node: Condition) -> Test:
     """A function from an event's attributes to whether the condition is true."""
     compiler = _Compiler()
-    function = ast.parse("def test(event):\n get = event.get\n return False")
-    body = cast("ast.FunctionDef", function.body[0]).body
-    body[-1] = ast.Return(compiler.truth(node, True))
+    function = ast.parse("def test(event): return False")
+    cast("ast.FunctionDef", function.body[0]).body = [ast.Return(compiler.truth(node, True))]
     code = compile(ast.fix_missing_locations(function), "<filter>", "exec")
     scope = compiler.scope
     exec(code, scope)  # noqa: S102 - made of the nodes below only
@@ -74,6 +85,7 @@ class _Compiler:
 
     def __init__(self) -> None:
         self.scope: dict[str, object] = {kind.name: made for kind, made in _CLASSES.items()}
+        self.numbers = 0
 
     def truth(self, node: Condition, wanted: bool) -> ast.expr:
         match node:
@@ -100,7 +112,7 @@ class _Compiler:
             case Comparison(sign, Name(name), Literal(kind, value)):
                 return self._compared(name, sign if wanted else OPPOSITE[sign], kind, value)
             case Comparison(sign, left, right):
-                return self._residue(comparison(sign if wanted else OPPOSITE[sign], left, right))
+                return self._residue(sign if wanted else OPPOSITE[sign], left, right)
             case Like(name, pattern, escape):
                 fits = self._fits(Pattern.read(pattern, escape))
                 return _all(self._is(name.name, Kind.STRING), fits if wanted else _no(fits))
@@ -135,7 +147,8 @@ class _Compiler:
         tests: list[ast.expr] = [self._equal(name, Kind.BOOLEAN, flag) for flag in flags]
         if others:
             member = ast.Compare(_read(name), [ast.In()], [self._named(others)])
-            tests.append(_all(member, _no(self._held(Kind.BOOLEAN))))
+            numbers = any(isinstance(value, int | float) for value in others)
+            tests.append(_all(member, _no(self._held(Kind.BOOLEAN))) if numbers else member)
         return _any(*tests)
 
     def _is(self, name: str, *kinds: Kind) -> ast.expr:
@@ -148,14 +161,97 @@ class _Compiler:
         return ast.Compare(_class_of(_value()), [ast.Is()], [_variable(kind.name)])
 
     def _fits(self, pattern: Pattern) -> ast.expr:
-        prefix = pattern.prefix_text()
-        if prefix is not None:
-            return _call(ast.Attribute(_value(), "startswith", ast.Load()), ast.Constant(prefix))
-        return _call(self._named(pattern.matches), _value())
+        """The tests that one would write by hand, where the pattern is simple enough."""
+        first, *others = pattern.parts
+        if not others:
+            return _all(_measures(ast.Eq(), len(first)), *_texts_at(first))
+        if any(None in part for part in pattern.parts):
+            return _call(self._named(pattern.matches), _value())
+        *between, last = ("".join(char or "" for char in part) for part in others)
+        if len(between) == 1 and not first and not last:
+            return ast.Compare(ast.Constant(between[0]), [ast.In()], [_value()])
+        tests = _texts_at(first)
+        if last:
+            tests += [
+                _measures(ast.GtE(), len(first) + len(last)),
+                _asked("endswith", ast.Constant(last)),
+            ]
+        # Each part is looked for behind the one before.
+        at: ast.expr = ast.Constant(len(first))
+        end = [ast.Constant(-len(last))] if last else []
+        for part in between:
+            found = ast.NamedExpr(
+                ast.Name("at", ast.Store()), _asked("find", ast.Constant(part), at, *end)
+            )
+            tests.append(ast.Compare(found, [ast.GtE()], [ast.Constant(0)]))
+            at = ast.BinOp(_variable("at"), ast.Add(), ast.Constant(len(part)))
+        return _all(*tests) if tests else ast.Constant(True)
 
-    def _residue(self, node: Comparison) -> ast.expr:
-        value = _call(self._named(lambda event: evaluate(node, event)), _variable("event"))
-        return ast.Compare(value, [ast.Is()], [ast.Constant(True)])
+    def _residue(self, sign: ComparisonSign, left: Expression, right: Expression) -> ast.expr:
+        """A comparison that isn't of a name with a literal."""
+        if isinstance(left, Name | Literal) and isinstance(right, Name | Literal):
+            return self._paired(sign, left, right)
+        # Where there is arithmetic, only numbers compare.
+        tests: list[ast.expr] = []
+        sides = [self._number(side, tests) for side in (left, right)]
+        return _all(*tests, ast.Compare(sides[0], [_SIGNS[sign]], [sides[1]]))
+
+    def _paired(
+        self, sign: ComparisonSign, left: Name | Literal, right: Name | Literal
+    ) -> ast.expr:
+        sides = {"left": self._operand(left), "right": self._operand(right)}
+        classes = [
+            _class_of(ast.NamedExpr(ast.Name(side, ast.Store()), value))
+            for side, value in sides.items()
+        ]
+        pairs = self._named(_EQUAL_PAIRS if sign in ("=", "<>") else _ORDERED_PAIRS)
+        comparable = ast.Compare(ast.Tuple(classes, ast.Load()), [ast.In()], [pairs])
+        outcome = ast.Compare(_variable("left"), [_SIGNS[sign]], [_variable("right")])
+        return _all(comparable, outcome)
+
+    def _operand(self, node: Name | Literal) -> ast.expr:
+        return _get(node.name) if isinstance(node, Name) else self._constant(node.value)
+
+    def _number(self, node: Expression, tests: list[ast.expr]) -> ast.expr:
+        """What an expression comes to, once the tests that are added here were true in turn."""
+        match node:
+            case Literal(kind, value):
+                if kind not in NUMBERS:
+                    tests.append(ast.Constant(False))
+                return self._constant(value)
+            case Name(name):
+                number, keep = self._kept(_get(name))
+                kinds = [
+                    ast.Compare(_class_of(side), [ast.Is()], [_variable(kind.name)])
+                    for side, kind in zip((keep, number), _NUMBERS, strict=True)
+                ]
+                tests.append(_any(*kinds))
+                return number
+            case Negated(operand):
+                return self._bounded(ast.UnaryOp(ast.USub(), self._number(operand, tests)), tests)
+            case Arithmetic(sign, left, right):
+                sides = [self._number(side, tests) for side in (left, right)]
+                if sign in _OPERATORS:
+                    return self._bounded(ast.BinOp(sides[0], _OPERATORS[sign], sides[1]), tests)
+                result, keep = self._kept(_call(self._named(calculate), ast.Constant(sign), *sides))
+                tests.append(ast.Compare(keep, [ast.IsNot()], [ast.Constant(None)]))
+                return result
+
+    def _bounded(self, value: ast.expr, tests: list[ast.expr]) -> ast.expr:
+        """A result that stays within 64 bits, or else is a finite double."""
+        result, keep = self._kept(value)
+        within = ast.Compare(
+            ast.Constant(INTEGER_MIN), [ast.LtE(), ast.LtE()], [keep, ast.Constant(INTEGER_MAX)]
+        )
+        double = ast.Compare(_class_of(result), [ast.Is()], [_variable(Kind.DOUBLE.name)])
+        tests.append(_any(within, _all(double, _call(self._named(isfinite), result))))
+        return result
+
+    def _kept(self, value: ast.expr) -> tuple[ast.expr, ast.expr]:
+        """A variable of its own, and the expression that gives it this value."""
+        self.numbers += 1
+        name = f"number_{self.numbers}"
+        return _variable(name), ast.NamedExpr(ast.Name(name, ast.Store()), value)
 
     def _constant(self, value: Scalar) -> ast.expr:
         return self._named(value) if isinstance(value, datetime) else ast.Constant(value)
@@ -192,7 +288,7 @@ def _value() -> ast.expr:
 
 
 def _get(name: str) -> ast.expr:
-    return _call(_variable("get"), ast.Constant(name))
+    return _call(ast.Attribute(_variable("event"), "get", ast.Load()), ast.Constant(name))
 
 
 def _read(name: str) -> ast.expr:
@@ -205,3 +301,24 @@ def _class_of(value: ast.expr) -> ast.expr:
 
 def _call(function: ast.expr, *arguments: ast.expr) -> ast.expr:
     return ast.Call(function, list(arguments), [])
+
+
+def _asked(method: str, *arguments: ast.expr) -> ast.expr:
+    return _call(ast.Attribute(_value(), method, ast.Load()), *arguments)
+
+
+def _measures(sign: ast.cmpop, length: int) -> ast.expr:
+    return ast.Compare(_call(_variable("len"), _value()), [sign], [ast.Constant(length)])
+
+
+def _texts_at(part: Part) -> list[ast.expr]:
+    """That the value begins like this part of a pattern; it is known to be long enough."""
+    tests: list[ast.expr] = []
+    at = 0
+    for plain, run in groupby(part, key=lambda char: char is not None):
+        chars = list(run)
+        if plain:
+            text = ast.Constant("".join(char or "" for char in chars))
+            tests.append(_asked("startswith", text, *([ast.Constant(at)] if at else [])))
+        at += len(chars)
+    return tests
