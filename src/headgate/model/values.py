@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from enum import Enum
 from typing import Final, final
 
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, named
 
 
 @final
@@ -76,7 +76,7 @@ def parse_timestamp(text: str) -> datetime:
     match = _RFC_3339.fullmatch(text)
     if match is None:
         raise HeadgateError(
-            f"expected a timestamp like `2026-01-31T12:00:00Z`, found `{text[:40]}`"
+            f"expected a timestamp like `2026-01-31T12:00:00Z`, found {named(text, 40)}"
         )
     year, month, day, hour, minute, second, fraction, offset = match.groups()
     digits = (fraction or "").rstrip("0")
