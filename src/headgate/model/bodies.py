@@ -146,16 +146,16 @@ def cut_object(
 def plain_tree(value: object, name: str, depth: int, limits: EventLimits) -> Tree:
     """A checked copy of what a program hands in, made of the types that JSON reading gives."""
     kind = value.__class__
-    if value is None or kind is str or kind is bool or kind is int:
+    if value is None or kind is bool or kind is int:
         return value
+    if isinstance(value, str):
+        return _plain_text(value, name)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise EventError(f"{named(name)} is {value}: an event holds finite numbers only", name)
         return float(value)
     if isinstance(value, datetime):
         return _plain_timestamp(value, name)
-    if isinstance(value, str):
-        return str.__str__(value)
     if isinstance(value, int):
         return int(value)
     if depth >= limits.depth:
@@ -165,7 +165,7 @@ def plain_tree(value: object, name: str, depth: int, limits: EventLimits) -> Tre
     if isinstance(value, list | tuple):
         return [plain_tree(item, name, depth + 1, limits) for item in value]
     if isinstance(value, set | frozenset) and all(isinstance(item, str) for item in value):
-        return sorted(value)
+        return sorted(_plain_text(item, name) for item in value)
     raise EventError(
         f"{named(name)} holds a {kind.__name__}: expected text, a number, a boolean, a timestamp, "
         "a list, a set of strings or a mapping",
@@ -182,8 +182,19 @@ def plain_object(
             raise EventError(
                 f"a field's name is the {key.__class__.__name__} {named(str(key))}: use text"
             )
-        copy[key] = plain_tree(item, prefix + key, depth, limits)
+        plain_key = _plain_text(key, prefix + key)
+        copy[plain_key] = plain_tree(item, prefix + plain_key, depth, limits)
     return copy
+
+
+def _plain_text(text: str, name: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as problem:
+            half = f"U+{ord(text[problem.start]):04X}"
+            raise EventError(f"{named(name)} holds half a character, {half}", name) from None
+    return str.__str__(text)
 
 
 def _plain_timestamp(moment: datetime, name: str) -> datetime:
@@ -191,5 +202,8 @@ def _plain_timestamp(moment: datetime, name: str) -> datetime:
         raise EventError(
             f"{named(name)} is a timestamp without a zone: give it one, for instance UTC", name
         )
-    utc = moment.astimezone(UTC)
+    try:
+        utc = moment.astimezone(UTC)
+    except OverflowError:
+        raise EventError(f"{named(name)} is a timestamp beyond what UTC can say", name) from None
     return utc if utc.__class__ is datetime else datetime.fromisoformat(utc.isoformat())

@@ -18,6 +18,8 @@ from headgate.model.values import OPAQUE, Value
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
+_GROWTH_MAX = 5
+"""A body read from JSON is written in less than this many times its bytes: `1e15`, at worst."""
 _JSON_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
@@ -36,9 +38,8 @@ class Event:
     def of(cls, fields: Mapping[str, object], limits: EventLimits = EVENT_LIMITS) -> Self:
         """An event from a mapping, nested or flat, of plain Python values."""
         tree = bodies.plain_object(fields, "", 1, limits)
-        event = cls._from_object(tree, limits)
-        if len(event.to_json()) > limits.event_bytes:
-            raise _too_large(limits)
+        event = cls._from_fields(_gather(tree, limits), tree)
+        event._check_written_size(limits)
         return event
 
     @classmethod
@@ -49,15 +50,13 @@ class Event:
         if len(data) > limits.event_bytes:
             raise _too_large(limits)
         tree = _read(data, limits)
-        fields = bodies.Fields(limits)
-        if tree.__class__ is dict:
-            fields.add_object(tree, "", 1)
-            fields.check_names(tree)
-        else:
-            fields.add(bodies.PAYLOAD, tree, 0)
+        fields = _gather(tree, limits)
         if data.count(b":") != fields.keys and _structural_colons(data) != fields.keys:
             raise _duplicate_key(data)
-        return cls(fields.values, frozenset(fields.blanks), tree, {})
+        event = cls._from_fields(fields, tree)
+        if len(data) * _GROWTH_MAX > limits.event_bytes:
+            event._check_written_size(limits)
+        return event
 
     @classmethod
     def from_bytes(cls, data: bytes, limits: EventLimits = EVENT_LIMITS) -> Self:
@@ -67,11 +66,12 @@ class Event:
         return cls({bodies.PAYLOAD: OPAQUE}, frozenset(), bytes(data), {})
 
     @classmethod
-    def _from_object(cls, tree: dict[str, bodies.Tree], limits: EventLimits) -> Self:
-        fields = bodies.Fields(limits)
-        fields.add_object(tree, "", 1)
-        fields.check_names(tree)
+    def _from_fields(cls, fields: bodies.Fields, tree: bodies.Tree) -> Self:
         return cls(fields.values, frozenset(fields.blanks), tree, {})
+
+    def _check_written_size(self, limits: EventLimits) -> None:
+        if len(self.to_json()) > limits.event_bytes:
+            raise _too_large(limits)
 
     def with_known(self, known: Mapping[str, object]) -> Event:
         """The same event with what the broker itself knows of it, in names that begin with `$`."""
@@ -107,18 +107,17 @@ class Event:
         """The body as canonical JSON: the same event gives the same bytes, always."""
         if self._body.__class__ is bytes:
             raise EventError("the body is no JSON: take `to_bytes()`", bodies.PAYLOAD)
-        try:
-            return _encode(self._body)
-        except UnicodeEncodeError as problem:
-            raise _lone_surrogate(problem) from None
+        return _encode(self._body)
 
     def to_bytes(self) -> bytes:
         """The body as it goes out: canonical JSON, or the bytes that are no JSON."""
         body: Any = self._body
         return body if body.__class__ is bytes else self.to_json()
 
-    def _identity(self) -> tuple[bool, bytes, bytes]:
-        return self._body.__class__ is bytes, self.to_bytes(), _encode(self._known)
+    def _identity(self) -> tuple[bool, bytes, frozenset[tuple[str, type, Value]]]:
+        # The classes: `True == 1`, and a timestamp is written like the text that looks like it.
+        typed = frozenset((name, value.__class__, value) for name, value in self._values.items())
+        return self._body.__class__ is bytes, self.to_bytes(), typed
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self._identity() == other._identity()
@@ -128,6 +127,16 @@ class Event:
 
     def __repr__(self) -> str:
         return f"Event({self._values!r})"
+
+
+def _gather(tree: bodies.Tree, limits: EventLimits) -> bodies.Fields:
+    fields = bodies.Fields(limits)
+    if tree.__class__ is dict:
+        fields.add_object(tree, "", 1)
+        fields.check_names(tree)
+    else:
+        fields.add(bodies.PAYLOAD, tree, 0)
+    return fields
 
 
 def _read(data: bytes, limits: EventLimits) -> bodies.Tree:
@@ -143,10 +152,13 @@ def _read(data: bytes, limits: EventLimits) -> bodies.Tree:
 
 
 def _unreadable(data: bytes, problem: str, limits: EventLimits) -> EventError:
-    """Name the field with a number that JSON or a double can't hold, if that is what is wrong."""
+    """Name the field with what JSON, a double or UTF-8 can't hold, if that is what is wrong."""
     try:
-        tree = json.loads(data, parse_int=lambda digits: float(digits[:400]))
-        bodies.plain_tree(tree, "" if isinstance(tree, dict) else bodies.PAYLOAD, 0, limits)
+        tree = json.loads(data, parse_int=lambda digits: int(digits[:400]))
+        _gather(
+            bodies.plain_tree(tree, "" if isinstance(tree, dict) else bodies.PAYLOAD, 0, limits),
+            limits,
+        )
     except EventError as refusal:
         return refusal
     except (ValueError, RecursionError):
