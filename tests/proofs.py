@@ -5,6 +5,8 @@ from typing import Final
 
 PROFILE_VARIABLE: Final = "HEADGATE_PROOFS"
 PROFILES: Final = ("test", "soak")
+COUNTED: Final = "counted"
+"""What a test records under this name is shown in the summary."""
 
 
 def profile() -> str:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import count
 from typing import Any, TypeAlias, cast
 
 from headgate.filters.likeness import Pattern, find_text
@@ -84,7 +85,7 @@ _FIRST: tuple[Point, ...] = (
     (_STRING, ""),
 )
 _LAST_RANKS = {
-    _ABSENT: 0,
+    _ABSENT: 1,
     _OPAQUE: 0,
     _SET: 0,
     _BOOLEAN: 1,
@@ -149,7 +150,7 @@ class ValueSet:
         )
 
     def is_empty(self) -> bool:
-        return not self.bounds and all(_example_in(cell) is None for cell in self.cells)
+        return not self.bounds and not any(map(_is_possible, self.cells))
 
     def issuperset(self, other: ValueSet) -> bool:
         if not self.cells and not other.cells:
@@ -158,7 +159,7 @@ class ValueSet:
 
     def isdisjoint(self, other: ValueSet) -> bool:
         if not self.cells and not other.cells:
-            return not _both(self.bounds, other.bounds)
+            return _within(other.bounds, _not(self.bounds))
         return (self & other).is_empty()
 
     def stretches(self, kind: Kind) -> list[tuple[Any, Any]]:
@@ -180,7 +181,7 @@ class ValueSet:
             return None
         if self.bounds:
             return _example_between(*min(_stretches(self.bounds), key=_readability))
-        return next(example for cell in self.cells if (example := _example_in(cell)) is not None)
+        return next(_example_in(cell) for cell in self.cells if _is_possible(cell))
 
 
 def of_kinds(kinds: Iterable[Kind]) -> ValueSet:
@@ -354,6 +355,31 @@ def _point(value: Value | None) -> Point:
 
 
 @lru_cache(maxsize=16_384)
+def _is_possible(cell: Cell) -> bool:
+    """Whether the cell has a value; mostly that shows without a search for one."""
+    place, low = cell.bounds[0]
+    if place == _STRING:
+        patterns = {cast("Pattern", test): wanted for test, wanted in cell.tests}
+        named = {char for pattern in patterns for part in pattern.parts for char in part}
+        other = next(char for char in map(chr, count()) if char not in named)
+        # Each `_` and `%` of a wanted pattern as a character that no pattern names.
+        texts = [
+            other.join("".join(char or other for char in part) for part in pattern.parts)
+            for pattern, wanted in patterns.items()
+            if wanted
+        ]
+        only_cell = ValueSet((), (cell,))
+        if any(text in only_cell for text in (*texts, low + other)):
+            return True
+        # Without `_`, only a `%` takes that character, and then it takes any text in its place.
+        for pattern, wanted in patterns.items():
+            plain = not any(None in part for part in pattern.parts)
+            if plain and not wanted and any(map(pattern.matches, texts)):
+                return False
+    return _example_in(cell) is not None
+
+
+@lru_cache(maxsize=16_384)
 def _example_in(cell: Cell) -> Value | None:
     """A value of the cell, or nothing where it is empty."""
     wanted = frozenset(test for test, outcome in cell.tests if outcome)
@@ -411,6 +437,9 @@ def _short_double(low: float, high: float) -> float:
 NOTHING = ValueSet(())
 EVERYTHING = ValueSet((_FIRST[0],))
 ABSENT = ValueSet(_FIRST[:2])
+"""Without a value: the attribute is missing, or it is a blank."""
+MISSING = ValueSet((_FIRST[0], (_ABSENT, 1)))
+"""Not even a blank. No condition tells the two apart, but the strict relations do."""
 VALUES = ValueSet(_FIRST[1:2])
 """Everything but missing."""
 STRINGS = _whole(_STRING)
