@@ -315,6 +315,7 @@ COVERING_HEAD = ["covered", "again", "first time", f"aim {AIM_COVERING_MICROSECO
 
 def _forget() -> None:
     """Texts that fit LIKE patterns are remembered; without that it is as at the first time."""
+    value_sets._is_possible.cache_clear()
     value_sets._example_in.cache_clear()
     likeness.find_text.cache_clear()
 
@@ -377,6 +378,12 @@ def measure_covering_growth() -> None:
         within, beside = (Filter.parse(f"text LIKE '{one}'") for one in ("%a word0 b%", "%word%"))
         cases.append((f"OR of {count} LIKE '%x%'", likes, within, True))
         cases.append((f"OR of {count} LIKE '%x%'", likes, beside, False))
+    for count in (1, 20):
+        listed = ", ".join(f"'text {at} with word0 inside'" for at in range(count))
+        inner = Filter.parse(f"text IN ({listed})")
+        for text, covered in (("%word0%", True), ("%t_xt%word0%", True), ("%word1%", False)):
+            outer = Filter.parse(f"text LIKE '{text}'")
+            cases.append((f"LIKE '{text}', of {count} texts", outer, inner, covered))
     table(
         ["right", *COVERING_HEAD],
         [_covering_row(*case) for case in cases],

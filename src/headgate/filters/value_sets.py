@@ -357,8 +357,7 @@ def _point(value: Value | None) -> Point:
 @lru_cache(maxsize=16_384)
 def _is_possible(cell: Cell) -> bool:
     """Whether the cell has a value; mostly that shows without a search for one."""
-    place, low = cell.bounds[0]
-    if place == _STRING:
+    if cell.bounds[0][0] == _STRING:
         patterns = {cast("Pattern", test): wanted for test, wanted in cell.tests}
         named = {char for pattern in patterns for part in pattern.parts for char in part}
         other = next(char for char in map(chr, count()) if char not in named)
@@ -368,9 +367,12 @@ def _is_possible(cell: Cell) -> bool:
             for pattern, wanted in patterns.items()
             if wanted
         ]
+        lows = [low for (_, low), _ in _stretches(cell.bounds)]
         only_cell = ValueSet((), (cell,))
-        if any(text in only_cell for text in (*texts, low + other)):
+        if any(text in only_cell for text in (*texts, *lows, lows[0] + other)):
             return True
+        if cell.bounds == tuple((_STRING, end) for low in lows for end in (low, low + "\0")):
+            return False
         # Without `_`, only a `%` takes that character, and then it takes any text in its place.
         for pattern, wanted in patterns.items():
             plain = not any(None in part for part in pattern.parts)
