@@ -102,7 +102,7 @@ class Filter:
         """And no attribute goes without a constraint (f ≺ n)."""
         event = _event(event)
         return self.matches(event) and all(
-            name in self._names for name in _fields(event) if covering.ordinary(name)
+            name in self._names for name in event.names if covering.ordinary(name)
         )
 
     def advertises(self, event: AnyEvent) -> bool:
@@ -114,7 +114,7 @@ class Filter:
         """And every attribute of the event is named (a ≺ n)."""
         event = _event(event)
         values = _values(event)
-        ordinary = {name for name in _fields(event) if covering.ordinary(name)}
+        ordinary = {name for name in event.names if covering.ordinary(name)}
         return any(ordinary <= box.names() and _advertises(box, values) for box in self._boxes)
 
     def covers(self, other: Filter) -> bool:
@@ -220,11 +220,6 @@ def _read(fields: Mapping[str, object]) -> Event:
         return Event.of(fields)
     sent = {name: value for name, value in fields.items() if name not in known}
     return Event.of(sent).with_known(known)
-
-
-def _fields(event: Event) -> frozenset[str]:
-    """All names in the event, blanks too: a name without a value can carry a message as well."""
-    return event.blanks.union(event._values)
 
 
 def _advertises(box: Box, values: Mapping[str, Value]) -> bool:

@@ -88,6 +88,19 @@ class Event:
         """The typed values by name; null fields and empty objects are not among them."""
         return MappingProxyType(self._values)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """All names in the event, those of blanks too: a name alone can carry a message."""
+        return self.blanks.union(self._values)
+
+    def with_members(self, name: str, allowed: Container[str]) -> Event:
+        """The event with only these members left in one of its sets, a field of the body."""
+        members, tree = self._values[name], self._body
+        assert isinstance(members, frozenset) and isinstance(tree, dict)
+        left = frozenset(member for member in members if member in allowed)
+        body = {**tree, name: [member for member in tree[name] if member in left]}
+        return Event({**self._values, name: left}, self.blanks, body, self._known)
+
     def cut(self, readable: Container[str]) -> Event:
         """The event as someone sees it who may read these names only, its body rebuilt."""
         body = self._body

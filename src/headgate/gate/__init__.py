@@ -1,0 +1,1 @@
+"""The delivery function: what does this subscription receive of this event, and why?"""

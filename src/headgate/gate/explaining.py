@@ -1,0 +1,131 @@
+"""Why was an event delivered, or withheld? All of it for administrators, less for subscribers.
+
+To the subscriber every withheld event has one and the same answer: it must not tell what it hides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headgate.filters.evaluation import evaluate
+from headgate.filters.filter import Filter
+from headgate.filters.printing import print_condition
+from headgate.filters.syntax import And, Condition, Or
+from headgate.gate.delivery import Outcome, Reason, View, gate, read
+from headgate.model.events import Event
+from headgate.rights.effective import Granted, reaches
+from headgate.rights.history import PolicyVersion
+from headgate.rights.rules import Rule
+from headgate.rights.subscriptions import Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The outcome, and everything that led to it."""
+
+    outcome: Outcome
+    granting: tuple[Granted, ...]
+    cut: tuple[str, ...]
+    because: str
+
+    @property
+    def delivered(self) -> bool:
+        return isinstance(self.outcome, View)
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriberExplanation:
+    """What a subscriber is told: its view, or that there is nothing for it."""
+
+    outcome: View | None
+    because: str
+
+
+NOTHING_FOR_YOU = "nothing that you may read here matches your subscription"
+
+
+def explain(event: Event, version: PolicyVersion, subscription: Subscription) -> Explanation:
+    """For the administrator: rules, where they come from, what was cut, and what failed."""
+    outcome = gate(event, version, subscription)
+    reading = read(event, version, subscription.principal)
+    rules = () if reading is None else reading.rules
+    rights = version.rights_of(subscription.principal)
+    granting = tuple(one for one in rights.granted if one.rule in rules)
+    seen = event if reading is None else reading.cut(event)
+    if subscription.domain is not None:
+        domain = read(event, version, subscription.domain)
+        seen = seen if domain is None else domain.cut(seen)
+    cut = tuple(sorted(event.names - seen.names))
+    return Explanation(
+        outcome, granting, cut, _because(outcome, event, seen, version, subscription)
+    )
+
+
+def explain_to_subscriber(
+    event: Event, version: PolicyVersion, subscription: Subscription
+) -> SubscriberExplanation:
+    outcome = gate(event, version, subscription)
+    if isinstance(outcome, View):
+        return SubscriberExplanation(outcome, f"delivered under version {version.number}")
+    return SubscriberExplanation(None, NOTHING_FOR_YOU)
+
+
+def _because(
+    outcome: Outcome,
+    event: Event,
+    seen: Event,
+    version: PolicyVersion,
+    subscription: Subscription,
+) -> str:
+    if isinstance(outcome, View):
+        return f"granted, and what `{subscription.principal}` may read matches the subscription"
+    if outcome.reason is Reason.NOT_ASKED_FOR:
+        failed = nearest_failure(subscription.filter, seen)
+        return f"{outcome.reason.value}: `{failed}` is not true of it"
+    principal = subscription.principal if outcome.reason is Reason.NO_RIGHT else subscription.domain
+    assert principal is not None
+    return f"{outcome.reason.value}: {_why_no_rule(event, version, principal)}"
+
+
+def _why_no_rule(event: Event, version: PolicyVersion, principal: str) -> str:
+    rules = version.rights_of(principal).subscribing
+    if not rules:
+        return f"`{principal}` has no rule for `subscribe` at version {version.number}"
+    near = min(rules, key=lambda rule: _failures(rule.filter.condition, event))
+    return f"the nearest is {near}, where {_what_fails(near, event)}"
+
+
+def _what_fails(rule: Rule, event: Event) -> str:
+    if not rule.filter.matches(event):
+        return f"`{nearest_failure(rule.filter, event)}` is not true"
+    if not reaches(rule, event):
+        return "no topic is shared"
+    return "`$stream` is not named, as it must be for a stream of the broker itself"
+
+
+def nearest_failure(filter_: Filter, event: Event) -> str:
+    """The part of a filter that fails, of its alternatives the one that comes nearest."""
+    return print_condition(_failing(filter_.condition, event))
+
+
+def _failing(node: Condition, event: Event) -> Condition:
+    match node:
+        case And(parts):
+            return _failing(
+                next(p for p in parts if evaluate(p, event.attributes) is not True), event
+            )
+        case Or(parts):
+            return _failing(min(parts, key=lambda part: _failures(part, event)), event)
+        case _:
+            return node
+
+
+def _failures(node: Condition, event: Event) -> int:
+    """How many tests keep a condition from being true."""
+    match node:
+        case And(parts):
+            return sum(_failures(part, event) for part in parts)
+        case Or(parts):
+            return min(_failures(part, event) for part in parts)
+        case _:
+            return int(evaluate(node, event.attributes) is not True)

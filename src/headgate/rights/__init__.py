@@ -1,0 +1,1 @@
+"""Who may do what with which content, and since which version?"""
