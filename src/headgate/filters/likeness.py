@@ -120,7 +120,10 @@ def _settled(parts: list[list[str | None]]) -> Iterable[Part]:
 def after_prefix(prefix: str) -> str | None:
     """The first text after all that begin with `prefix`, or nothing where they are the last."""
     stripped = prefix.rstrip(chr(_CHARACTER_MAX))
-    return stripped[:-1] + chr(ord(stripped[-1]) + 1) if stripped else None
+    if not stripped:
+        return None
+    code = ord(stripped[-1]) + 1  # no text holds half a character, so none begins with one
+    return stripped[:-1] + chr(_SURROGATES.stop if code in _SURROGATES else code)
 
 
 class _Search:
