@@ -1,0 +1,1 @@
+"""What `log` and `rights` ask to be kept, kept."""
