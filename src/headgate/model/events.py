@@ -96,7 +96,8 @@ class Event:
     def with_members(self, name: str, allowed: Container[str]) -> Event:
         """The event with only these members left in one of its sets, a field of the body."""
         members, tree = self._values[name], self._body
-        assert isinstance(members, frozenset) and isinstance(tree, dict)
+        assert isinstance(members, frozenset)
+        assert isinstance(tree, dict)
         left = frozenset(member for member in members if member in allowed)
         body = {**tree, name: [member for member in tree[name] if member in left]}
         return Event({**self._values, name: left}, self.blanks, body, self._known)
