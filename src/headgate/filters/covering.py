@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from headgate.filters.boxes import Box
 from headgate.filters.value_sets import ABSENT, EVERYTHING, MISSING, VALUES, ValueSet
@@ -26,11 +27,16 @@ def uncovered(outer: Sequence[Box], inner: Iterable[Box], steps_max: int) -> Box
     work = _Work(steps_max)
     for box in inner:
         if not box.is_empty():
-            useful = [one for one in outer if one.residues <= box.residues]
+            useful = [(one, tuple(one.sets)) for one in outer if one.residues <= box.residues]
             left = work.left_over(box, useful)
             if left is not None:
                 return left
     return None
+
+
+_Other: TypeAlias = tuple[Box, Sequence[str]]
+"""A box, and the attributes in which another may stick out of it: what covered the whole in the
+others covers its pieces, too."""
 
 
 @dataclass(slots=True)
@@ -39,22 +45,23 @@ class _Work:
 
     steps_left: int
 
-    def left_over(self, box: Box, outer: Sequence[Box]) -> Box | None:
+    def left_over(self, box: Box, outer: Sequence[_Other]) -> Box | None:
         """A part of the box that lies outside of all the others; one thing left is enough."""
         self._count(len(outer))
-        touching: list[Box] = []
-        for other in outer:
-            relation = _relation(box, other)
-            if relation == _COVERED:
+        touching: list[_Other] = []
+        for other, names in outer:
+            differing = _differing(box, other, names)
+            if differing is None:
+                continue
+            if not differing:
                 return None
-            if relation == _TOUCHED:
-                touching.append(other)
+            touching.append((other, differing))
         if not touching:
             return box
         # The one with the fewest differing attributes cuts off the fewest pieces.
-        first = min(range(len(touching)), key=lambda at: _differing(box, touching[at]))
+        first = min(range(len(touching)), key=lambda at: len(touching[at][1]))
         rest = touching[:first] + touching[first + 1 :]
-        for piece in _pieces(box, touching[first]):
+        for piece in _pieces(box, *touching[first]):
             left = self.left_over(piece, rest)
             if left is not None:
                 return left
@@ -68,37 +75,28 @@ class _Work:
             )
 
 
-_APART, _TOUCHED, _COVERED = range(3)
-
-
-def _relation(box: Box, other: Box) -> int:
-    relation = _COVERED
-    for name, allowed in other.sets.items():
+def _differing(box: Box, other: Box, names: Sequence[str]) -> Sequence[str] | None:
+    """Those of the names in which the box sticks out of the other; nothing where they are apart."""
+    differing: list[str] = []
+    for name in names:
         mine = box.sets.get(name, EVERYTHING)
+        allowed = other.sets[name]
         if allowed.issuperset(mine):
             continue
         if allowed.isdisjoint(mine):
-            return _APART
-        relation = _TOUCHED
-    return relation
+            return None
+        differing.append(name)
+    return differing
 
 
-def _differing(box: Box, other: Box) -> int:
-    return sum(
-        not allowed.issuperset(box.sets.get(name, EVERYTHING))
-        for name, allowed in other.sets.items()
-    )
-
-
-def _pieces(box: Box, taken: Box) -> Iterator[Box]:
+def _pieces(box: Box, taken: Box, differing: Sequence[str]) -> Iterator[Box]:
     """What is left of a box without another one: for each attribute the part that sticks out."""
     sets = dict(box.sets)
-    for name, allowed in taken.sets.items():
+    for name in differing:
         mine = sets.get(name, EVERYTHING)
-        outside = mine & ~allowed
-        if not outside.is_empty():
-            yield Box({**sets, name: outside}, box.residues)
-            sets[name] = mine & allowed
+        allowed = taken.sets[name]
+        yield Box({**sets, name: mine & ~allowed}, box.residues)
+        sets[name] = mine & allowed
 
 
 def ordinary(name: str) -> bool:
