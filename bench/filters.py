@@ -320,32 +320,37 @@ def _forget() -> None:
     likeness.find_text.cache_clear()
 
 
-# A right of 10 rules on ranges of one attribute: a subscription may need several of them.
-RANGES = " OR ".join(
-    f"(topic = 'meter' AND region LIKE 'eu-%' AND level >= {10 * at} AND level < {10 * at + 12}"
-    f" AND severity >= {at % 2 + 1} AND site = 'plant')"
-    for at in range(10)
-)
+def _ranges(rules: int) -> Filter:
+    """A right of ranges of one attribute, of which a subscription may need several."""
+    return Filter.parse(
+        " OR ".join(
+            f"(topic = 'meter' AND region LIKE 'eu-%' AND site = 'plant'"
+            f" AND severity >= {at} AND level >= {10 * at} AND level < {10 * at + 12})"
+            for at in range(rules)
+        )
+    )
+
+
+METER = "topic = 'meter' AND region = 'eu-1' AND severity > 100 AND site = 'plant'"
 
 
 def measure_covering() -> None:
     title("Does a right cover a subscription? In µs; a right is 10 rules of 5 constraints")
-    right, ranges = _right(10), Filter.parse(RANGES)
+    right, ranges = _right(10), _ranges(10)
     narrow = "topic = 'topic7' AND region = 'asia' AND level = 50 AND path = 'plant/7/a'"
-    meter = "topic = 'meter' AND region = 'eu-1' AND severity > 2 AND site = 'plant'"
     same = Filter.parse(_rule(7))
     cases: list[tuple[str, Filter, str, bool]] = [
         ("by one rule, 5 constraints", right, f"{narrow} AND severity > 4", True),
         ("by one rule, the same text", right, str(same), True),
-        ("by a union of 3 rules", ranges, f"{meter} AND level BETWEEN 21 AND 41", True),
-        ("by a union of 10 rules", ranges, f"{meter} AND level BETWEEN 0 AND 101", True),
+        ("by a union of 3 rules", ranges, f"{METER} AND level BETWEEN 21 AND 41", True),
+        ("by a union of 10 rules", ranges, f"{METER} AND level BETWEEN 0 AND 101", True),
         ("not, 1 constraint", right, "topic = 'topic7'", False),
         ("not, 2 constraints", right, "topic = 'topic7' AND severity = 4", False),
         ("not, 3 constraints", right, "topic = 'topic7' AND severity = 4 AND level = 50", False),
         ("not, 5 constraints", right, f"{narrow} AND severity > 1", False),
         ("not, another topic", right, narrow.replace("topic7", "other"), False),
-        ("not by a union: one gap", ranges, f"{meter} AND level BETWEEN 21 AND 120", False),
-        ("not by a union: no topic", ranges, "site = 'plant' AND severity > 2", False),
+        ("not by a union: one gap", ranges, f"{METER} AND level BETWEEN 21 AND 120", False),
+        ("not by a union: no topic", ranges, "site = 'plant' AND severity > 100", False),
     ]
     rows = [
         _covering_row(label, outer, Filter.parse(text), covered)
@@ -362,11 +367,24 @@ def measure_covering() -> None:
 def measure_covering_growth() -> None:
     title("How does `covers` grow? In µs")
     cases: list[tuple[str, Filter, Filter, bool]] = [
-        (f"{rules} rules of 5 constraints", _right(rules), Filter.parse(_rule(0)), True)
+        (
+            f"last of {rules} rules of 5 constraints",
+            _right(rules),
+            Filter.parse(_rule(rules - 1)),
+            True,
+        )
         for rules in (1, 3, 10, 30, 100)
     ]
+    for rules in (3, 10, 30, 100):
+        inner = Filter.parse(f"{METER} AND level BETWEEN 0 AND {10 * rules}")
+        cases.append((f"all of {rules} rules together", _ranges(rules), inner, True))
     cases += [
-        (f"10 rules of {size} constraints", _right(10, size), Filter.parse(_rule(9, size)), True)
+        (
+            f"last of 10 rules of {size} constraints",
+            _right(10, size),
+            Filter.parse(_rule(9, size)),
+            True,
+        )
         for size in (1, 2, 5, 10, 20)
     ]
     for length in (5, 50, 500):
