@@ -58,7 +58,7 @@ def test_a_person_at_a_terminal_also_sees_the_caret() -> None:
     assert (result.returncode, result.stdout) == (2, b"")
     assert len(lines) == 3
     assert lines[1] == "price => 5"
-    assert lines[2].index("^") == lines[1].index(">")
+    assert lines[2].index("^") == lines[1].index("=")
 
 
 def test_an_unknown_command_is_a_usage_error() -> None:
