@@ -14,7 +14,7 @@ import pytest
 from headgate.filters import covering
 from headgate.filters.boxes import Box
 from headgate.filters.filter import Filter
-from headgate.filters.value_sets import ValueSet, compared
+from headgate.filters.value_sets import ValueSet, compared, union
 from headgate.model.errors import FilterTooComplexError
 from headgate.model.values import OPAQUE
 from tests.filters import oracle
@@ -276,3 +276,15 @@ def test_filters_that_overlap_in_too_many_ways_are_refused() -> None:
     )
     with pytest.raises(FilterTooComplexError, match="use fewer alternatives"):
         parse(hard).covers(parse(" AND ".join(f"{name} IS BOOLEAN" for name in names)))
+
+
+def test_long_lists_count_by_their_length_when_compared() -> None:
+    short, long = (
+        Box({"x": union(compared("=", 2 * at) for at in range(length)), "y": compared("=", 1)})
+        for length in (3, 3_000)
+    )
+    other = Box({"x": compared(">", 0), "y": compared("=", 2)})
+    assert covering.uncovered([other] * 50, [short], 100) is short
+    for outer, inner in (([other] * 50, long), ([long] * 50, short)):
+        with pytest.raises(FilterTooComplexError):
+            covering.uncovered(outer, [inner], 100)

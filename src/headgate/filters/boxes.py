@@ -39,6 +39,7 @@ from headgate.model.values import Value
 
 Residues = frozenset[Comparison]
 NO_RESIDUES: Residues = frozenset()
+_POINTS_PER_STEP = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,10 @@ class Box:
     def allows(self, event: Mapping[str, Value]) -> bool:
         """Whether the sets have the event's values; residues are left to who evaluates them."""
         return all(event.get(name) in allowed for name, allowed in self.sets.items())
+
+    def weight(self) -> int:
+        """The steps that looking at it takes beyond the first: a list of thousands takes many."""
+        return sum(len(allowed.bounds) for allowed in self.sets.values()) // _POINTS_PER_STEP
 
     def __and__(self, other: Box) -> Box:
         sets = dict(self.sets)
@@ -132,7 +137,7 @@ class _Normaliser:
     def _all(self, each: list[list[Box]]) -> list[Box]:
         product = [_joined(boxes[0] for boxes in each if len(boxes) == 1)]
         for boxes in sorted((boxes for boxes in each if len(boxes) != 1), key=len):
-            self._count(len(product) * len(boxes))
+            self._count(len(boxes) * _steps(product) + len(product) * _weight(boxes))
             product = self._merged([left & right for left in product for right in boxes])
         return product
 
@@ -142,22 +147,30 @@ class _Normaliser:
         for name in sorted({name for box in boxes for name in box.sets}):
             if len(boxes) < 2:
                 break
-            self._count(len(boxes))
+            self._count(_steps(boxes))
             boxes = _merge_along(name, boxes)
         if len(boxes) > self.limits.boxes:
-            raise self._too_wide()
+            raise FilterTooComplexError(
+                f"a filter comes to at most {self.limits.boxes:,} boxes when its ANDs and ORs are "
+                "multiplied out, this one to more: split it into several"
+            )
         return boxes
 
     def _count(self, steps: int) -> None:
         self.steps += steps
         if self.steps > self.limits.normal_form_steps:
-            raise self._too_wide()
+            raise FilterTooComplexError(
+                "a filter's ANDs and ORs take too many steps to be multiplied out: "
+                "split it into several, or shorten its lists"
+            )
 
-    def _too_wide(self) -> FilterTooComplexError:
-        return FilterTooComplexError(
-            f"a filter comes to at most {self.limits.boxes:,} boxes when its ANDs and ORs are "
-            "multiplied out, this one to more: split it into several"
-        )
+
+def _weight(boxes: Iterable[Box]) -> int:
+    return sum(box.weight() for box in boxes)
+
+
+def _steps(boxes: list[Box]) -> int:
+    return len(boxes) + _weight(boxes)
 
 
 def _joined(boxes: Iterable[Box]) -> Box:

@@ -27,16 +27,20 @@ def uncovered(outer: Sequence[Box], inner: Iterable[Box], steps_max: int) -> Box
     work = _Work(steps_max)
     for box in inner:
         if not box.is_empty():
-            useful = [(one, tuple(one.sets)) for one in outer if one.residues <= box.residues]
+            useful = [
+                (one, tuple(one.sets), one.weight())
+                for one in outer
+                if one.residues <= box.residues
+            ]
             left = work.left_over(box, useful)
             if left is not None:
                 return left
     return None
 
 
-_Other: TypeAlias = tuple[Box, Sequence[str]]
-"""A box, and the attributes in which another may stick out of it: what covered the whole in the
-others covers its pieces, too."""
+_Other: TypeAlias = tuple[Box, Sequence[str], int]
+"""A box, the attributes in which another may stick out of it (what covered the whole in the others
+covers its pieces, too), and its weight."""
 
 
 @dataclass(slots=True)
@@ -47,21 +51,22 @@ class _Work:
 
     def left_over(self, box: Box, outer: Sequence[_Other]) -> Box | None:
         """A part of the box that lies outside of all the others; one thing left is enough."""
-        self._count(len(outer))
+        self._count(len(outer) * (1 + box.weight()) + sum(weight for _, _, weight in outer))
         touching: list[_Other] = []
-        for other, names in outer:
+        for other, names, weight in outer:
             differing = _differing(box, other, names)
             if differing is None:
                 continue
             if not differing:
                 return None
-            touching.append((other, differing))
+            touching.append((other, differing, weight))
         if not touching:
             return box
         # The one with the fewest differing attributes cuts off the fewest pieces.
         first = min(range(len(touching)), key=lambda at: len(touching[at][1]))
         rest = touching[:first] + touching[first + 1 :]
-        for piece in _pieces(box, *touching[first]):
+        taken, differing, _ = touching[first]
+        for piece in _pieces(box, taken, differing):
             left = self.left_over(piece, rest)
             if left is not None:
                 return left
