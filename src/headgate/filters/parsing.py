@@ -7,6 +7,7 @@ checked afterwards).
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import lark
@@ -39,7 +40,7 @@ from headgate.filters.syntax import (
     literal,
     walk,
 )
-from headgate.model.errors import FilterSyntaxError, FilterTooComplexError, HeadgateError
+from headgate.model.errors import FilterSyntaxError, FilterTooComplexError, HeadgateError, named
 from headgate.model.limits import FILTER_LIMITS, INTEGER_MAX, FilterLimits
 from headgate.model.values import Kind, parse_timestamp
 
@@ -52,7 +53,7 @@ _GRAMMAR = r"""
 ?test: sum
     | sum COMPARISON sum -> compared
     | sum [NOT] _BETWEEN sum _AND sum -> between
-    | sum [NOT] _IN "(" literal ("," literal)* ")" -> among
+    | sum [NOT] _IN "(" item ("," item)* ")" -> among
     | sum [NOT] _IN name -> contained
     | sum [NOT] _LIKE STRING [_ESCAPE STRING] -> like
     | sum _IS [NOT] NULL -> is_null
@@ -70,9 +71,10 @@ _GRAMMAR = r"""
     | "(" constraint ("," constraint)* ")" -> constraints
 constraint: TYPE name ANY -> any_value
     | TYPE name [COMPARISON] value -> constraint
-?value: word
-    | literal
+?item: literal
     | SIGN literal -> signed
+?value: word
+    | item
 word: NAME | TYPE | EXISTS
 name: NAME | TYPE | ANY | EXISTS
 literal: STRING -> string
@@ -105,6 +107,11 @@ def _as_word(token: lark.Token) -> lark.Token:
     """A word of the language, however it is capitalised; any other name stays a name."""
     kind = _WORDS.get(token.upper()) if token.isascii() else None
     return token if kind is None else lark.Token.new_borrow_pos(kind, token.value, token)
+
+
+_NAME_PART = re.compile(r""""((?:[^"]|"")+)"|([^."]+)""")
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_TOO_LARGE = "an integer beyond 64 bits: write it as a double, or as text"
 
 
 class Piece(NamedTuple):
@@ -182,7 +189,8 @@ class _Builder(lark.Transformer[lark.Token, Piece]):
             node = Like(name, _unquote(pattern), escaping)
             Pattern.read(node.pattern, escaping)
         except HeadgateError as problem:
-            _refuse(str(problem), _at(pattern))
+            at_fault = pattern if escaping is None or len(escaping) == 1 else escape
+            _refuse(str(problem), _at(at_fault))
         return _negatable(node, operand, negated)
 
     def is_null(self, parts: list[Any]) -> Piece:
@@ -218,7 +226,8 @@ class _Builder(lark.Transformer[lark.Token, Piece]):
             if sign == "-":
                 # The smallest integer is written as the negation of one that is too large.
                 negated = -value if value == INTEGER_MAX + 1 else negate(value)
-                assert negated is not None
+                if negated is None:
+                    _refuse(_TOO_LARGE, _at(sign))
                 value = negated
             return Piece(literal(value), _at(sign), text)
         inner = _number(operand)
@@ -242,7 +251,8 @@ class _Builder(lark.Transformer[lark.Token, Piece]):
 
     def word(self, parts: list[lark.Token]) -> Piece:
         (token,) = parts
-        return Piece(literal(_attribute(token)), _at(token), token.value)
+        text = _attribute(token)
+        return Piece(literal(text), _at(token), text)
 
     def name(self, parts: list[lark.Token]) -> Piece:
         (token,) = parts
@@ -250,7 +260,8 @@ class _Builder(lark.Transformer[lark.Token, Piece]):
 
     def string(self, parts: list[lark.Token]) -> Piece:
         (token,) = parts
-        return Piece(literal(_text(token)), _at(token), _unquote(token))
+        text = _unquote(token)
+        return Piece(literal(text), _at(token), text)
 
     def number(self, parts: list[lark.Token]) -> Piece:
         (token,) = parts
@@ -258,7 +269,7 @@ class _Builder(lark.Transformer[lark.Token, Piece]):
             # Python reads no integer of thousands of digits; none of them has 64 bits anyway.
             value = int(token) if len(token) < 4_000 else INTEGER_MAX + 2
             if value > INTEGER_MAX + 1:
-                _refuse("an integer beyond 64 bits: write it as a double, or as text", _at(token))
+                _refuse(_TOO_LARGE, _at(token))
             return Piece(literal(value), _at(token), token.value)
         double = float(token)
         if double == float("inf"):
@@ -288,29 +299,11 @@ def _unquote(token: lark.Token) -> str:
     return str(token)[1:-1].replace("''", "'")
 
 
-def _text(token: lark.Token) -> str:
-    text = _unquote(token)
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        _refuse("a text holds half a character", _at(token))
-    return text
-
-
 def _attribute(token: lark.Token) -> str:
-    rest = str(token)
-    if '"' not in rest:
-        return rest
-    parts: list[str] = []
-    while rest:
-        if rest[0] == '"':
-            end = 1
-            while rest[end] != '"' or rest[end : end + 2] == '""':
-                end += 2 if rest[end] == '"' else 1
-            parts.append(rest[1:end].replace('""', '"'))
-            rest = rest[end + 2 :]
-        else:
-            part, _, rest = rest.partition(".")
-            parts.append(part)
-    return ".".join(parts)
+    if '"' not in token:
+        return str(token)
+    parts = _NAME_PART.findall(token)
+    return ".".join(plain or quoted.replace('""', '"') for quoted, plain in parts)
 
 
 def _in_words(node: Node) -> str:
@@ -347,7 +340,7 @@ def _expression(piece: Piece) -> Expression:
         and node.kind is Kind.INTEGER
         and cast("int", node.value) > INTEGER_MAX
     ):
-        _refuse("an integer beyond 64 bits: write it as a double, or as text", piece.at)
+        _refuse(_TOO_LARGE, piece.at)
     return node
 
 
@@ -409,7 +402,8 @@ def _typed_value(asked: TypeName, value: Piece) -> Literal:
     wanted = {TypeName.DOUBLE: NUMBERS}.get(asked, asked.kinds)
     if node.kind not in wanted:
         _refuse(
-            f"expected a value of type {asked.value.lower()}, found `{value.text[:40]}`", value.at
+            f"expected a value of type {asked.value.lower()}, found {named(value.text, 40)}",
+            value.at,
         )
     return node
 
@@ -433,6 +427,7 @@ _PARSER = lark.Lark(
 
 _VALUES = {"NAME", "STRING", "NUMBER", "EXISTS", "TRUE", "FALSE"}
 _READABLE = {
+    "ANY": "`ANY`",
     "COMPARISON": "a comparison",
     "SIGN": "arithmetic",
     "_AND": "`AND`",
@@ -450,15 +445,26 @@ _READABLE = {
     "_BETWEEN": "`BETWEEN`",
     "$END": "the end",
 }
+_MISWRITTEN_SIGNS = {"==": "=", "=>": ">=", "=<": "<=", "><": "<>"}
+_INSTEAD = {
+    "&": "write `AND`",
+    "|": "write `OR`",
+    "!": "write `NOT`, or `<>` for unequal",
+    ".": "it stands between two parts of a name",
+    **dict.fromkeys("‘’“”`´", "write `'` around a text"),
+    **dict.fromkeys("≤≥≠", "write `<=`, `>=` or `<>`"),
+}
 
 
 def _expected(accepted: set[str]) -> str:
     """What may stand here, in a few words."""
     words = []
     left = set(accepted)
-    if left >= {"NAME", "NUMBER"}:
-        words.append("an attribute or a value")
-        left -= _VALUES | {"TYPE", "ANY", "SIGN", "LPAR", "NOT"}
+    if "NUMBER" in left:
+        words.extend(["an attribute", "a value"] if "LPAR" in left else ["a value"])
+        left -= _VALUES | {"TYPE", "SIGN", "LPAR", "NOT"}
+    if "NAME" in left or "LPAR" in accepted:
+        left -= {"TYPE", "EXISTS", "ANY"}
     if "COMPARISON" in left:
         left -= {"SIGN", "FACTOR", "_IS", "_IN", "_LIKE", "_BETWEEN", "NOT"}
         words.append("a comparison")
@@ -478,7 +484,12 @@ def _unexpected_token(problem: lark.UnexpectedToken, text: str) -> FilterSyntaxE
         return FilterSyntaxError(
             "nothing compares with NULL: ask with `IS NULL` or `IS NOT NULL`", text, at
         )
-    found = "the end" if token.type == "$END" else f"`{token[:40]}`"
+    doubled = text[at - 1 : at + 1] if at else ""
+    if doubled in _MISWRITTEN_SIGNS:
+        return FilterSyntaxError(
+            f"expected `{_MISWRITTEN_SIGNS[doubled]}`, found `{doubled}`", text, at - 1
+        )
+    found = "the end" if token.type == "$END" else named(token, 40)
     hint = ""
     if token.type.lstrip("_") in RESERVED and "NAME" in accepted:
         hint = f', a word of the language: as a name write `"{token}"`'
@@ -488,17 +499,23 @@ def _unexpected_token(problem: lark.UnexpectedToken, text: str) -> FilterSyntaxE
 def _unexpected_character(problem: lark.UnexpectedCharacters, text: str) -> FilterSyntaxError:
     at = cast("int", problem.pos_in_stream)
     char = text[at]
+    if text[at : at + 2] == '""':
+        return FilterSyntaxError("a name in quotes holds at least one character", text, at)
     if char in "'\"":
         opened = "text" if char == "'" else "name"
         return FilterSyntaxError(f"this {opened} has no closing `{char}`", text, at)
     shown = char if char.isprintable() else f"U+{ord(char):04X}"
-    return FilterSyntaxError(f"`{shown}` has no meaning here", text, at)
+    hint = f": {_INSTEAD[char]}" if char in _INSTEAD else ""
+    return FilterSyntaxError(f"`{shown}` has no meaning here{hint}", text, at)
 
 
 def parse(text: str, limits: FilterLimits = FILTER_LIMITS) -> Condition:
     """Read a filter, within bounds on its length, its nodes and its depth."""
     if len(text) > limits.text_chars:
         raise FilterTooComplexError(f"a filter has at most {limits.text_chars:,} characters")
+    half = None if text.isascii() else _HALF_CHARACTER.search(text)
+    if half is not None:
+        raise FilterSyntaxError(f"half a character, U+{ord(half[0]):04X}", text, half.start())
     try:
         piece = cast("Piece", _PARSER.parse(text))
         condition = _condition(piece)
