@@ -107,6 +107,8 @@ class _Compiler:
                 return self.truth(node.spelled_out(), wanted)
             case In(Name(name), values) if wanted:
                 return self._among(name, [value.value for value in values])
+            case In(Name(name), values):
+                return self._outside(name, values)
             case In():
                 return self.truth(disjunction(node.spelled_out()), wanted)
             case Comparison(sign, Name(name), Literal(kind, value)):
@@ -150,6 +152,15 @@ class _Compiler:
             numbers = any(isinstance(value, int | float) for value in others)
             tests.append(_all(member, _no(self._held(Kind.BOOLEAN))) if numbers else member)
         return _any(*tests)
+
+    def _outside(self, name: str, values: tuple[Literal, ...]) -> ast.expr:
+        """Unequal to each of them: no value is, where they are of kinds that don't compare."""
+        kinds = {_kinds(value.kind) for value in values}
+        if len(kinds) > 1:
+            return ast.Constant(False)
+        others = self._named(frozenset(value.value for value in values))
+        unequal = ast.Compare(_value(), [ast.NotIn()], [others])
+        return _all(self._is(name, *kinds.pop()), unequal)
 
     def _is(self, name: str, *kinds: Kind) -> ast.expr:
         """Read the attribute, keep it as the value at hand, and see whether it is of a kind."""
