@@ -165,8 +165,16 @@ class PolicyHistory:
             since = self.batches(expected) if 0 <= expected <= self.version else []
             raise StaleVersionError(expected, self.version, since)
 
+    def check(self, batch: Batch, expected: int | None = None) -> None:
+        """Refuse what `apply` would refuse, and change nothing."""
+        self._drafted(batch, expected)
+
     def apply(self, batch: Batch, expected: int | None = None) -> PolicyVersion:
         """Make the next version, or refuse the batch whole and stay where we are."""
+        self._commit(batch, self._drafted(batch, expected))
+        return self.current()
+
+    def _drafted(self, batch: Batch, expected: int | None) -> _Draft:
         self.check_expected(expected)
         draft = _Draft(self)
         for number, change in enumerate(batch.changes, start=1):
@@ -174,8 +182,7 @@ class PolicyHistory:
                 draft.apply(change, batch)
             except PolicyError as refusal:
                 raise PolicyError(f"change {number} (`{change}`): {refusal}") from None
-        self._commit(batch, draft)
-        return self.current()
+        return draft
 
     def _commit(self, batch: Batch, draft: _Draft) -> None:
         version = self.version + 1

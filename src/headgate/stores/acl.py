@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from headgate.model.errors import HeadgateError
 from headgate.rights.changes import Batch
 from headgate.rights.history import PolicyHistory
 from headgate.rights.starting_points import StartingPoints
+
+
+class StoreError(HeadgateError):
+    """A store can't be reached, or isn't what it was: nothing may be decided by what it says."""
+
+
+class UnknownOutcomeError(StoreError):
+    """It is not known whether something was stored; the next call finds out."""
 
 
 class AclStore(Protocol):
@@ -25,7 +34,7 @@ class AclStore(Protocol):
         ...
 
     def record_starting_point(self, version: int, stream: str, offset: int) -> None:
-        """Keep from which offset on a version holds on a stream."""
+        """Keep from which offset on a version holds on a stream; once said, it may be repeated."""
         ...
 
     def starting_points(self) -> StartingPoints:
