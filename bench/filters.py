@@ -5,6 +5,7 @@ python -m bench.filters [--quick]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ QUOTE: dict[str, object] = {
 }
 SYMBOLS = frozenset(f"S{number}" for number in range(19)) | {"HGT"}
 SYMBOL_LIST = ", ".join(f"'{symbol}'" for symbol in sorted(SYMBOLS))
+PARTS = re.compile(".*g.te.*sluice", re.DOTALL)
 
 Attributes = Mapping[str, Any]
 
@@ -131,6 +133,12 @@ CONTESTS = [
         {"region": "eu-east"},
     ),
     Contest(
+        "LIKE '%x_y%z%'",
+        "title LIKE '%g_te%sluice%'",
+        lambda e: (title := e.get("title")) is not None and PARTS.match(title) is not None,
+        {"title": "Headgate"},
+    ),
+    Contest(
         "OR of 5",
         "type = 'trade' OR region = 'us-east' OR price < 1 OR venue = 'south' OR volume >= 300",
         _one_of_five,
@@ -157,6 +165,16 @@ CONTESTS = [
             and price * volume > 1000
         ),
         {"volume": 1},
+    ),
+    Contest(
+        "price / volume > 0.1",
+        "price / volume > 0.1",
+        lambda e: (
+            (price := e.get("price")) is not None
+            and (volume := e.get("volume")) is not None
+            and price / volume > 0.1
+        ),
+        {"volume": 10_000},
     ),
     Contest(
         "bid < ask",
