@@ -104,6 +104,8 @@ def test_flattening_agrees_with_a_slower_one(tree: dict[str, Any]) -> None:
         ({"a.b": 1, "a": {"b": 2}}, "a.b"),
         ({"a": {"b": 2}, "a.b": 1}, "a.b"),
         ({"a.b": None, "a": {"b": {}}}, "a.b"),
+        ({"a.b": 1, "a": {"b": None}}, "a.b"),
+        ({"a": {"b": {}}, "a.b": "x"}, "a.b"),
         ({"a": {"b.c": 1, "b": {"c": []}}}, "a.b.c"),
         ({"a.b": {"c": 1}, "a": {"b.c": 1}}, "a.b.c"),
     ],

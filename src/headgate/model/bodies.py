@@ -91,7 +91,8 @@ class Fields:
                     "rename it",
                     key,
                 )
-        if self.leaves != len(self.values) + len(self.blanks):
+        twice = self.leaves != len(self.values) + len(self.blanks)
+        if twice or not self.blanks.isdisjoint(self.values):
             raise _collision(tree)
 
 
