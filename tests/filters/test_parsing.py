@@ -151,6 +151,11 @@ def test_a_word_of_the_language_is_a_name_in_quotes_only(word: str) -> None:
     assert parse(f"a.{word} = 1") == Comparison("=", Name(f"a.{word}"), literal(1))
 
 
+@pytest.mark.parametrize("name", ["ıs", "lıke", "ſtring", "Ｎot", "iſ", "Ｎull"])
+def test_a_name_that_only_looks_like_a_word_of_the_language_is_a_name(name: str) -> None:
+    assert parse(name) == Comparison("=", Name(name), literal(True))
+
+
 @pytest.mark.parametrize("word", [*TypeName.__members__, "EXISTS", "ANY"])
 def test_a_word_for_a_type_is_a_name_where_a_name_stands(word: str) -> None:
     for name in (word, word.lower(), word.title()):
@@ -188,6 +193,9 @@ def test_a_filter_measures_at_most_what_is_stated() -> None:
     parse(" AND ".join(["a = 1"] * 3_333))
     parse("a LIKE '" + "x" * 1_024 + "'")
     parse("(" * 5_000 + "a" + ")" * 5_000)
+    parse("a IN (1, 2, 3)", FilterLimits(nodes=5))
+    with pytest.raises(FilterTooComplexError, match="at most 4 parts"):
+        parse("a IN (1, 2, 3)", FilterLimits(nodes=4))
     small = FilterLimits(text_chars=6, nodes=5, depth=3, pattern_chars=1)
     parse("a OR b"[:6], FilterLimits(text_chars=6))
     for text in ("a = 123", "NOT NOT a"):

@@ -109,6 +109,7 @@ def test_a_value_is_read_back_with_its_kind(value: Scalar) -> None:
         ("a in (1,-1)", "a IN (1, -1)"),
         ("a+b-c=0 and a-(b-c)=0", "a + b - c = 0 AND a - (b - c) = 0"),
         ("(a+b)*c=0", "(a + b) * c = 0"),
+        ("(a-b)/c=0 and (a+b)%c=0", "(a - b) / c = 0 AND (a + b) % c = 0"),
         ("a*b*c=0 and a*(b*c)=0", "a * b * c = 0 AND a * (b * c) = 0"),
         ("-(a+b)=0", "-(a + b) = 0"),
         ("(-a)*b=0", "-a * b = 0"),

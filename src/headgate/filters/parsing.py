@@ -225,7 +225,7 @@ class _Builder(lark.Transformer[lark.Token, Piece]):
             value = cast("int | float", node.value)
             if sign == "-":
                 # The smallest integer is written as the negation of one that is too large.
-                negated = -value if value == INTEGER_MAX + 1 else negate(value)
+                negated = negate(value)
                 if negated is None:
                     _refuse(_TOO_LARGE, _at(sign))
                 value = negated
