@@ -303,7 +303,7 @@ def one_of_each(name: str, tests: list[Atom]) -> list[object]:
         candidates.remove(BLANK)
     cells: dict[tuple[object, ...], object] = {}
     for value in candidates:
-        # Strict relations tell a blank from what is missing, although no test does.
+        # A blank is tried beside what is missing, although nothing tells the two apart.
         outcome = (value == BLANK, *(test.truth(value) for test in tests))
         known = kind(value) if value in (MISSING, BLANK) else ""
         cells.setdefault((known, *outcome), value)
@@ -430,7 +430,7 @@ class World:
         return _all(
             [
                 self.everything,
-                *(self.where(name, lambda value: value == MISSING) for name in others),
+                *(self.where(name, lambda value: value in (MISSING, BLANK)) for name in others),
             ]
         )
 

@@ -17,7 +17,6 @@ from headgate.filters.syntax import ComparisonSign
 from headgate.filters.value_sets import (
     ABSENT,
     EVERYTHING,
-    MISSING,
     NOTHING,
     VALUES,
     ValueSet,
@@ -164,13 +163,6 @@ def test_sets_without_tests_are_written_in_one_way_only() -> None:
     assert ~EVERYTHING == NOTHING
     assert ABSENT | VALUES == EVERYTHING
     assert value_sets.of_kinds(Kind) == VALUES
-
-
-def test_a_blank_is_absent_but_not_missing() -> None:
-    assert ABSENT.issuperset(MISSING)
-    assert not MISSING.issuperset(ABSENT)
-    assert not (ABSENT & ~MISSING).is_empty()
-    assert None in MISSING
 
 
 def test_between_neighbours_there_is_nothing() -> None:

@@ -3,8 +3,7 @@
 What is left of the covered side after every box of the covering side was taken away is what isn't
 covered. Each of the four covering relations is this same question about boxes of its own:
 
-* strict: what a filter doesn't name must be missing, not even a blank (names that begin with `$`
-  may be there);
+* strict: what a filter doesn't name must be missing (names that begin with `$` may be there);
 * advertisements: what is named may be missing, too, but not all of it.
 
 A residue is not analysed. On the covered side it can be ignored (the box only gets larger); on
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headgate.filters.boxes import Box
-from headgate.filters.value_sets import ABSENT, EVERYTHING, MISSING, VALUES, ValueSet
+from headgate.filters.value_sets import ABSENT, EVERYTHING, VALUES, ValueSet
 from headgate.model.errors import FilterTooComplexError
 
 
@@ -111,7 +110,7 @@ def ordinary(name: str) -> bool:
 
 def closed(boxes: Iterable[Box], named: frozenset[str], names: Iterable[str]) -> list[Box]:
     """The boxes of a filter that matches strictly: the `names` that it doesn't name are missing."""
-    missing = Box({name: MISSING for name in names if name not in named and ordinary(name)})
+    missing = Box({name: ABSENT for name in names if name not in named and ordinary(name)})
     return [box & missing for box in boxes]
 
 

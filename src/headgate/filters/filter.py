@@ -100,9 +100,9 @@ class Filter:
 
     def matches_strictly(self, event: AnyEvent) -> bool:
         """And no attribute goes without a constraint (f ≺ n)."""
-        event = _event(event)
-        return self.matches(event) and all(
-            name in self._names for name in event.names if covering.ordinary(name)
+        values = _values(event)
+        return (self._test or self._compiled())(values) and all(
+            name in self._names for name in values if covering.ordinary(name)
         )
 
     def advertises(self, event: AnyEvent) -> bool:
@@ -112,9 +112,8 @@ class Filter:
 
     def advertises_strictly(self, event: AnyEvent) -> bool:
         """And every attribute of the event is named (a ≺ n)."""
-        event = _event(event)
         values = _values(event)
-        ordinary = {name for name in event.names if covering.ordinary(name)}
+        ordinary = {name for name in values if covering.ordinary(name)}
         return any(ordinary <= box.names() and _advertises(box, values) for box in self._boxes)
 
     def covers(self, other: Filter) -> bool:

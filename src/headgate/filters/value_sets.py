@@ -85,7 +85,7 @@ _FIRST: tuple[Point, ...] = (
     (_STRING, ""),
 )
 _LAST_RANKS = {
-    _ABSENT: 1,
+    _ABSENT: 0,
     _OPAQUE: 0,
     _SET: 0,
     _BOOLEAN: 1,
@@ -439,9 +439,6 @@ def _short_double(low: float, high: float) -> float:
 NOTHING = ValueSet(())
 EVERYTHING = ValueSet((_FIRST[0],))
 ABSENT = ValueSet(_FIRST[:2])
-"""Without a value: the attribute is missing, or it is a blank."""
-MISSING = ValueSet((_FIRST[0], (_ABSENT, 1)))
-"""Not even a blank. No condition tells the two apart, but the strict relations do."""
 VALUES = ValueSet(_FIRST[1:2])
 """Everything but missing."""
 STRINGS = _whole(_STRING)
