@@ -85,7 +85,7 @@ def test_a_comparison_that_is_too_wide_says_so_instead_of_guessing() -> None:
 
 
 def test_where_a_residue_decides_no_event_is_made_up() -> None:
-    output = explain("a + b > 5", "a + c > 5").output
+    output = explain("a + b > 5", "a * b = 391").output
     assert "it hangs on a part that is not analysed" in output
 
 

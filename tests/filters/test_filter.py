@@ -460,3 +460,25 @@ def test_a_refusal_is_a_filter_error() -> None:
         parse("x = ")
     with pytest.raises(FilterTooComplexError):
         parse("x = 1 AND " * 5_000 + "x = 1")
+
+
+def test_numbers_are_tried_for_an_example_that_hangs_on_a_residue() -> None:
+    wanted, other = parse("price * volume > 1000 AND side = 'buy'"), parse("price > 10")
+    example = wanted.example_beyond(other)
+    assert example is not None
+    assert wanted.matches(example)
+    assert not other.matches(example)
+    assert parse("a * b = 391").example_beyond(parse("a + b > 5")) is None
+
+
+def test_an_example_may_need_what_no_one_can_filter_on() -> None:
+    assert (
+        str(
+            parse("x IS NOT NULL").example_beyond(
+                parse(
+                    "x IS STRING OR x IS NUMBER OR x = TRUE OR x = FALSE OR x IS TIMESTAMP OR 'a' IN x OR NOT ('a' IN x)"
+                )
+            )
+        )
+        == "{'x': OPAQUE}"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice, product
 from typing import Self, final
 
 from headgate.filters import boxes, covering
@@ -12,6 +13,7 @@ from headgate.filters.evaluation import evaluate
 from headgate.filters.parsing import check_size, parse
 from headgate.filters.printing import print_condition
 from headgate.filters.syntax import (
+    Comparison,
     Condition,
     Constant,
     Not,
@@ -19,11 +21,17 @@ from headgate.filters.syntax import (
     disjunction,
     names_in,
 )
+from headgate.filters.value_sets import EVERYTHING, ValueSet
 from headgate.model.events import Event
 from headgate.model.limits import FILTER_LIMITS, FilterLimits
 from headgate.model.values import Value
 
 AnyEvent = Event | Mapping[str, object]
+
+_EXAMPLES_TRIED: tuple[Value | None, ...] = (
+    1, 0, -1, 2, 10, 100, 1_000, 1_000_000, -1_000, 0.5, 3, "a", "b", None,
+)  # fmt: skip
+_EXAMPLES_TRIED_MAX = 1_000
 
 
 @final
@@ -88,6 +96,12 @@ class Filter:
     def has_residue(self) -> bool:
         """Whether a part of it is evaluated but not analysed."""
         return any(box.residues for box in self._boxes)
+
+    @property
+    def residue_names(self) -> frozenset[str]:
+        """The attributes in what is evaluated but not analysed."""
+        residues = frozenset[Comparison]().union(*(box.residues for box in self._boxes))
+        return frozenset[str]().union(*map(names_in, residues))
 
     def matches(self, event: AnyEvent) -> bool:
         """Every constraint is met (the paper's f ⊏ n)."""
@@ -154,16 +168,21 @@ class Filter:
     def example_beyond(self, other: Filter) -> dict[str, Value] | None:
         """The attributes of an event that this matches and `other` doesn't, or nothing.
 
-        There is none where `other` covers this, and none can be shown where it hangs on a residue.
+        There is none where `other` covers this. Where it hangs on a residue, some numbers and texts
+        are tried for the attributes in it; where none of them shows it, there is no example either.
         """
         left = other._uncovered(self)
         if left is None:
             return None
-        found = {name: allowed.example() for name, allowed in left.sets.items()}
-        example = {name: value for name, value in found.items() if value is not None}
-        if evaluate(self._condition, example) is not True or evaluate(other._condition, example):
-            return None
-        return example
+        plain = {name: allowed.example() for name, allowed in left.sets.items()}
+        names = sorted(self.residue_names | other.residue_names)
+        tried = [_tried(left.sets.get(name, EVERYTHING)) for name in names]
+        for values in islice(product(*tried), _EXAMPLES_TRIED_MAX):
+            found = {**plain, **dict(zip(names, values, strict=True))}
+            example = {name: value for name, value in found.items() if value is not None}
+            if _shows(example, self, other):
+                return example
+        return None
 
     def _uncovered(self, other: Filter) -> Box | None:
         return covering.uncovered(self._boxes, other._boxes, self._limits.covering_steps)
@@ -219,6 +238,18 @@ def _read(fields: Mapping[str, object]) -> Event:
         return Event.of(fields)
     sent = {name: value for name, value in fields.items() if name not in known}
     return Event.of(sent).with_known(known)
+
+
+def _tried(allowed: ValueSet) -> list[Value | None]:
+    """Values of an attribute to try for a residue."""
+    return [allowed.example(), *(value for value in _EXAMPLES_TRIED if value in allowed)]
+
+
+def _shows(example: Mapping[str, Value], matching: Filter, other: Filter) -> bool:
+    return (
+        evaluate(matching._condition, example) is True
+        and evaluate(other._condition, example) is not True
+    )
 
 
 def _advertises(box: Box, values: Mapping[str, Value]) -> bool:
