@@ -335,7 +335,7 @@ def test_what_the_broker_knows_is_in_the_attributes_but_not_in_the_body() -> Non
         "$tags": frozenset("bc"),
     }
     assert event.to_json() == b'{"a":1}'
-    assert event.with_known({"$time": 2}).attributes["$time"] == 2
+    assert event.with_known({"$time": 2}).attributes == {**event.attributes, "$time": 2}
     assert event.with_known({}) == event != Event.of({"a": 1})
     assert event.cut({"$time", "a"}).attributes == {"a": 1, "$time": NOON}
     assert event.cut({"$time"}).with_known({"$x": 1}).attributes == {"$time": NOON, "$x": 1}
@@ -386,6 +386,15 @@ def test_a_cut_body_does_not_show_what_it_was(event: Event) -> None:
     assert repr(cut) == repr(nothing)
     assert pickle.dumps(cut) == pickle.dumps(Event.from_json("{}").cut({"x"}))
     assert cut.to_bytes() == b"{}"
+
+
+def test_a_set_with_some_members_left_is_as_if_the_others_had_never_been_there() -> None:
+    event = Event.of({"a": 1, "topics": ["x", "y", "z", "x"]}).with_known({"$time": NOON})
+    left = event.with_members("topics", {"x", "z", "w"})
+    assert left == Event.of({"a": 1, "topics": ["x", "z", "x"]}).with_known({"$time": NOON})
+    assert left.to_json() == b'{"a":1,"topics":["x","z","x"]}'
+    assert event.with_members("topics", ()).attributes["topics"] == frozenset()
+    assert event.attributes["topics"] == frozenset("xyz")
 
 
 def test_a_readable_payload_stays_whole() -> None:

@@ -32,7 +32,6 @@ class Event:
     blanks: frozenset[str]
     """Names of fields that are null or an empty object: no attributes, but cut like them."""
     _body: bodies.Tree | bytes
-    _known: dict[str, Value]
 
     @classmethod
     def of(cls, fields: Mapping[str, object], limits: EventLimits = EVENT_LIMITS) -> Self:
@@ -63,11 +62,11 @@ class Event:
         """An event whose body is no JSON: its one attribute `payload` can be read, not filtered."""
         if len(data) > limits.event_bytes:
             raise _too_large(limits)
-        return cls({bodies.PAYLOAD: OPAQUE}, frozenset(), bytes(data), {})
+        return cls({bodies.PAYLOAD: OPAQUE}, frozenset(), bytes(data))
 
     @classmethod
     def _from_fields(cls, fields: bodies.Fields, tree: bodies.Tree) -> Self:
-        return cls(fields.values, frozenset(fields.blanks), tree, {})
+        return cls(fields.values, frozenset(fields.blanks), tree)
 
     def _check_written_size(self, limits: EventLimits) -> None:
         if len(self.to_json()) > limits.event_bytes:
@@ -80,8 +79,7 @@ class Event:
             if name[:1] != "$":
                 raise EventError(f"{named(name)} must begin with `$` to be the broker's own", name)
             fields.add(name, bodies.plain_tree(value, name, 1, EVENT_LIMITS), 1)
-        merged = {**self._known, **fields.values}
-        return Event({**self._values, **merged}, self.blanks, self._body, merged)
+        return Event({**self._values, **fields.values}, self.blanks, self._body)
 
     @property
     def attributes(self) -> Mapping[str, Value]:
@@ -100,7 +98,7 @@ class Event:
         assert isinstance(tree, dict)
         left = frozenset(member for member in members if member in allowed)
         body = {**tree, name: [member for member in tree[name] if member in left]}
-        return Event({**self._values, name: left}, self.blanks, body, self._known)
+        return Event({**self._values, name: left}, self.blanks, body)
 
     def cut(self, readable: Container[str]) -> Event:
         """The event as someone sees it who may read these names only, its body rebuilt."""
@@ -114,7 +112,6 @@ class Event:
             {name: value for name, value in self._values.items() if name in readable},
             frozenset(name for name in self.blanks if name in readable),
             body,
-            {name: value for name, value in self._known.items() if name in readable},
         )
 
     def to_json(self) -> bytes:
