@@ -33,7 +33,7 @@ def check(node: Condition, event: dict[str, Value]) -> None:
         assert compile_condition(asked)(event) is (evaluate(asked, event) is True)
 
 
-@settings(max_examples=proof_size(test=1_000, soak=200_000))
+@settings(max_examples=proof_size(test=1_000, soak=40_000))
 @pytest.mark.proof
 @given(conditions(), events())
 @example(In(Name("a"), (literal(True), literal(0), literal("x"))), {"a": False})

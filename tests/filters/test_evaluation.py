@@ -184,7 +184,7 @@ def test_there_is_a_case_for_every_node_of_the_language() -> None:
     assert len(all_cases()) > 500
 
 
-@settings(max_examples=proof_size(test=800, soak=100_000))
+@settings(max_examples=proof_size(test=800, soak=40_000))
 @pytest.mark.proof
 @given(conditions(), events())
 def test_evaluation_agrees_with_a_plainer_one(node: Condition, event: dict[str, Value]) -> None:

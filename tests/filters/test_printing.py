@@ -42,7 +42,7 @@ from tests.filters.test_parsing import VALID
 from tests.proofs import proof_size
 
 
-@settings(max_examples=proof_size(test=800, soak=200_000))
+@settings(max_examples=proof_size(test=800, soak=40_000))
 @pytest.mark.proof
 @given(conditions(NASTY))
 @example(Not(Constant(True)))
