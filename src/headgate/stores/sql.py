@@ -36,10 +36,11 @@ class SqlAclStore:
         self._lock = RLock()
         self._closed = False
         self._forget()
-        with self._using(), database.connected() as connection:
-            found = schema_of(connection)
-        if found != SCHEMA:
-            self._migrate(found, create=create)
+        try:
+            self._open(create=create)
+        except BaseException:
+            self.close()
+            raise
 
     def history(self) -> PolicyHistory:
         with self._using():
@@ -107,15 +108,20 @@ class SqlAclStore:
             self._closed = True
             self._database.engine.dispose()
 
-    def _migrate(self, found: str | None, *, create: bool) -> None:
-        if found is None and not create:
-            raise StoreError(f"{self._database.name}: it is empty, there is no policy in it")
-        # Only who has to migrate pays for Alembic.
-        from headgate.stores.migrating import migrate
+    def _open(self, *, create: bool) -> None:
+        with self._using():
+            with self._database.connected() as connection:
+                found = schema_of(connection)
+            if found == SCHEMA:
+                return
+            if found is None and not create:
+                raise StoreError("it is empty, there is no policy in it")
+            # Only who has to migrate pays for Alembic.
+            from headgate.stores.migrating import migrate
 
-        with self._using(), self._writing("it is not known whether it was migrated") as connection:
-            if schema_of(connection) != SCHEMA:
-                migrate(connection)
+            with self._writing("it is not known whether the tables were made") as connection:
+                if schema_of(connection) != SCHEMA:  # somebody else may have been quicker
+                    migrate(connection)
 
     @contextmanager
     def _using(self) -> Iterator[None]:
