@@ -4,7 +4,16 @@ import json
 
 import pytest
 
-from headgate.cli.output import print_json, print_rows, yes_or_no
+from headgate.cli.output import (
+    as_text,
+    counted,
+    print_coloured,
+    print_json,
+    print_note,
+    print_rows,
+    print_table,
+    yes_or_no,
+)
 
 
 def test_rows_stand_in_two_aligned_columns(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,3 +39,29 @@ def test_an_answer_that_is_neither_yes_nor_no_is_shown_as_it_is() -> None:
     assert yes_or_no(True) == "yes"
     assert yes_or_no(False) == "no"
     assert yes_or_no("too wide") == "too wide"
+
+
+def test_a_table_has_aligned_columns_and_no_blanks_at_the_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_table([("a", "b", "c"), ("long", "x", "")], indent=1)
+    assert capsys.readouterr().out == " a     b  c\n long  x\n"
+
+
+def test_a_file_or_a_pipe_gets_no_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    print_coloured("+ a", "green")
+    assert capsys.readouterr().out == "+ a\n"
+
+
+def test_a_note_stands_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    print_note("warning", "look")
+    assert capsys.readouterr() == ("", "headgate: warning: look\n")
+
+
+def test_things_are_counted() -> None:
+    assert [counted(number, "change") for number in (0, 1, 1_000)] == [
+        "0 changes",
+        "1 change",
+        "1,000 changes",
+    ]
+    assert as_text({"é": [1]}) == '{"é": [1]}'

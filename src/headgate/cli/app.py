@@ -8,10 +8,14 @@ from typing import Any, NoReturn
 import click
 
 from headgate.cli.filters import filter_group
+from headgate.cli.policies import policy_group
 from headgate.model.errors import FilterSyntaxError, HeadgateError
+from headgate.rights.history import StaleVersionError
 
 REFUSED = 2
 """The exit code when what came in was refused; nothing was done."""
+STALE = 3
+"""The exit code when the policy is no longer at the version that was expected."""
 
 
 class _Commands(click.Group):
@@ -28,17 +32,20 @@ def _refuse(refusal: HeadgateError) -> NoReturn:
     click.echo(f"headgate: {refusal}", err=True)
     if isinstance(refusal, FilterSyntaxError) and sys.stderr.isatty():
         click.echo(refusal.caret(), err=True)
-    sys.exit(REFUSED)
+    sys.exit(STALE if isinstance(refusal, StaleVersionError) else REFUSED)
 
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="""Example:
+    epilog="""Examples:
 
+\b
     headgate filter explain "type = 'quote' AND price > 100"
+    headgate policy apply policy.yaml
 
-Exit codes: 0 done, 2 what came in was refused and nothing was done.
+Exit codes: 0 done, 1 a test failed or the answer is no, 2 what came in was refused and nothing was
+done, 3 the policy is no longer at the expected version.
 """,
 )
 @click.version_option(package_name="headgate", message="headgate %(version)s")
@@ -47,3 +54,4 @@ def main() -> None:
 
 
 main.add_command(filter_group)
+main.add_command(policy_group)
