@@ -49,6 +49,7 @@ def test_every_relation_holds_exactly_where_trying_every_event_says_so(
     record_property(COUNTED, ", ".join(f"{many:,} {what}" for what, many in counts.items()))
     assert 3 * counts["covered"] >= counts["comparisons"]
     assert len(CHUNKS) * counts["covered only by a union"] >= 1_000
+    assert counts["empty"] >= 20
     for relation in RELATIONS:
         assert 10 * counts[relation] >= counts["comparisons"]
         assert 10 * counts[f"not {relation}"] >= counts["comparisons"]
@@ -72,7 +73,8 @@ def _compare(world: World, outer: Formula, inner: Formula, seed: int, counts: Co
         if getattr(mine, relation)(theirs) is bool(beyond):
             example = world.event(beyond.bit_length() - 1) if beyond else "none"
             expect(False, f"{relation} is wrong, an event beyond: {example}", seed, outer, inner)
-    expect(mine.is_empty() is not events[0][0], "is_empty is wrong", seed, outer)
+    expect(mine.is_empty() is not bool(events[0][0]), "is_empty is wrong", seed, outer)
+    counts["empty"] += mine.is_empty()
     _check_example(mine, theirs, outer, inner, seed)
     if not events[0][1] & ~events[0][0] and events[0][1]:
         counts["covered"] += 1

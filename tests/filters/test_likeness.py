@@ -180,7 +180,7 @@ def test_a_text_found_between_two_ends_may_need_any_character() -> None:
     assert find_text("\U0010ffff", None, anything, frozenset()) == "\U0010ffff"
 
 
-ENTANGLED = frozenset(Pattern.read(f"%{char}{'_' * 14}") for char in "ab")
+ENTANGLED = frozenset(Pattern.read(f"%{char}{'_' * 8}") for char in "ab")
 """Whether a text fits both takes every subset of the positions to find out."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from headgate.filters import value_sets
 from headgate.filters.likeness import Pattern
+from headgate.filters.line import double_rank, moment_rank, ranked_double
 from headgate.filters.syntax import ComparisonSign
 from headgate.filters.value_sets import (
     ABSENT,
@@ -21,9 +24,6 @@ from headgate.filters.value_sets import (
     VALUES,
     ValueSet,
     compared,
-    double_rank,
-    moment_rank,
-    ranked_double,
 )
 from headgate.model.errors import FilterTooComplexError
 from headgate.model.limits import INTEGER_MAX, INTEGER_MIN
@@ -120,6 +120,32 @@ def test_sets_made_of_sets_hold_point_by_point_what_they_should(record_property:
         if has_any:
             assert inside(made.example()), f"{made.example()!r} in {made} (seed {seed})"
     record_property(COUNTED, f"{empty:,} of them empty")
+
+
+@pytest.mark.proof
+def test_patterns_are_empty_together_exactly_where_no_short_text_fits(record_property: Any) -> None:
+    seed = Random().randrange(2**32)
+    random = Random(seed)
+    texts = ["".join(chars) for size in range(7) for chars in product("Aabc", repeat=size)]
+    fitting = cache(lambda pattern: frozenset(t for t in texts if oracle.fits(pattern, t)))
+    empty = 0
+    for _ in range(proof_size(test=1_500, soak=50_000)):
+        made, left = value_sets.STRINGS, frozenset(texts)
+        said = []
+        for at in range(random.randrange(2, 4)):
+            pattern = "".join(
+                random.choices("ab%_", weights=(2, 2, 3, 2), k=random.randrange(1, 5))
+            )
+            wanted = at == 0 or random.random() < 0.4
+            chosen = value_sets.like(Pattern.read(pattern))
+            made = made & (chosen if wanted else ~chosen)
+            left = left & fitting(pattern) if wanted else left - fitting(pattern)
+            said.append(f"{'' if wanted else 'NOT '}{pattern}")
+        empty += not left
+        assert made.is_empty() is not bool(left), f"{said}: {sorted(left)[:3]} (seed {seed})"
+        assert not left or made.example() in made, f"{said} (seed {seed})"
+    record_property(COUNTED, f"{empty:,} of them empty")
+    assert empty >= 100
 
 
 @pytest.mark.proof

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from headgate.filters.likeness import Pattern, after_prefix
+from headgate.filters.line import ranked_double, ranked_moment
 from headgate.filters.printing import print_text, print_value
 from headgate.filters.value_sets import (
     VALUES,
     Cell,
     ValueSet,
     of_kinds,
-    ranked_double,
-    ranked_moment,
 )
 from headgate.model.values import Kind, Scalar
 

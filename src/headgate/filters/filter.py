@@ -10,8 +10,9 @@ from headgate.filters import boxes, covering
 from headgate.filters.boxes import Box
 from headgate.filters.compiling import Test, compile_condition
 from headgate.filters.evaluation import evaluate
-from headgate.filters.parsing import check_size, parse
+from headgate.filters.parsing import parse
 from headgate.filters.printing import print_condition
+from headgate.filters.size import check_size
 from headgate.filters.syntax import (
     Comparison,
     Condition,

@@ -14,6 +14,7 @@ import lark
 
 from headgate.filters.arithmetic import NUMBERS, calculate, compare, negate
 from headgate.filters.likeness import Pattern
+from headgate.filters.size import check_size
 from headgate.filters.syntax import (
     And,
     Arithmetic,
@@ -38,8 +39,8 @@ from headgate.filters.syntax import (
     conjunction,
     disjunction,
     literal,
-    walk,
 )
+from headgate.filters.words import WORDS, unexpected_character, unexpected_token
 from headgate.model.errors import FilterSyntaxError, FilterTooComplexError, HeadgateError, named
 from headgate.model.limits import FILTER_LIMITS, INTEGER_MAX, FilterLimits
 from headgate.model.values import Kind, parse_timestamp
@@ -93,19 +94,10 @@ NAME: /(?:[^\W\d][\w$]*|\$[\w$]*|"(?:[^"]|"")+")(?:\.(?:[\w$]+|"(?:[^"]|"")+"))*
 %ignore /\s+/
 """
 
-_TYPES = frozenset(TypeName.__members__)
-_WORDS = {
-    **{word: f"_{word}" for word in ("OR", "AND", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS")},
-    **{word: word for word in ("NOT", "NULL", "TRUE", "FALSE", "EXISTS", "ANY")},
-    **dict.fromkeys(_TYPES, "TYPE"),
-}
-RESERVED = frozenset(_WORDS) - _TYPES - {"EXISTS", "ANY"}
-"""Words that are no attribute's name unless it is quoted."""
-
 
 def _as_word(token: lark.Token) -> lark.Token:
     """A word of the language, however it is capitalised; any other name stays a name."""
-    kind = _WORDS.get(token.upper()) if token.isascii() else None
+    kind = WORDS.get(token.upper()) if token.isascii() else None
     return token if kind is None else lark.Token.new_borrow_pos(kind, token.value, token)
 
 
@@ -425,89 +417,6 @@ _PARSER = lark.Lark(
     maybe_placeholders=True,
 )
 
-_VALUES = {"NAME", "STRING", "NUMBER", "EXISTS", "TRUE", "FALSE"}
-_READABLE = {
-    "ANY": "`ANY`",
-    "COMPARISON": "a comparison",
-    "SIGN": "arithmetic",
-    "_AND": "`AND`",
-    "_OR": "`OR`",
-    "RPAR": "`)`",
-    "LPAR": "`(`",
-    "COMMA": "`,`",
-    "NULL": "`NULL`",
-    "TYPE": "a type",
-    "NOT": "`NOT`",
-    "STRING": "a text in quotes",
-    "NAME": "a name",
-    "_IN": "`IN`",
-    "_LIKE": "`LIKE`",
-    "_BETWEEN": "`BETWEEN`",
-    "$END": "the end",
-}
-_MISWRITTEN_SIGNS = {"==": "=", "=>": ">=", "=<": "<=", "><": "<>"}
-_INSTEAD = {
-    "&": "write `AND`",
-    "|": "write `OR`",
-    "!": "write `NOT`, or `<>` for unequal",
-    ".": "it stands between two parts of a name",
-    **dict.fromkeys("‘’“”`´", "write `'` around a text"),
-    **dict.fromkeys("≤≥≠", "write `<=`, `>=` or `<>`"),
-}
-
-
-def _expected(accepted: set[str]) -> str:
-    """What may stand here, in a few words."""
-    words = []
-    left = set(accepted)
-    if "NUMBER" in left:
-        words.extend(["an attribute", "a value"] if "LPAR" in left else ["a value"])
-        left -= _VALUES | {"TYPE", "SIGN", "LPAR", "NOT"}
-    if "NAME" in left or "LPAR" in accepted:
-        left -= {"TYPE", "EXISTS", "ANY"}
-    if "COMPARISON" in left:
-        left -= {"SIGN", "FACTOR", "_IS", "_IN", "_LIKE", "_BETWEEN", "NOT"}
-        words.append("a comparison")
-    words.extend(
-        _READABLE[kind] for kind in _READABLE if kind in left and _READABLE[kind] not in words
-    )
-    if len(words) < 2:
-        return "".join(words) or "something else"
-    return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _unexpected_token(problem: lark.UnexpectedToken, text: str) -> FilterSyntaxError:
-    token = problem.token
-    accepted = set(problem.accepts or problem.expected)
-    at = len(text) if token.type == "$END" else _at(token)
-    if token.type == "NULL":
-        return FilterSyntaxError(
-            "nothing compares with NULL: ask with `IS NULL` or `IS NOT NULL`", text, at
-        )
-    doubled = text[at - 1 : at + 1] if at else ""
-    if doubled in _MISWRITTEN_SIGNS:
-        return FilterSyntaxError(
-            f"expected `{_MISWRITTEN_SIGNS[doubled]}`, found `{doubled}`", text, at - 1
-        )
-    found = "the end" if token.type == "$END" else named(token, 40)
-    hint = ""
-    if token.type.lstrip("_") in RESERVED and "NAME" in accepted:
-        hint = f', a word of the language: as a name write `"{token}"`'
-    return FilterSyntaxError(f"expected {_expected(accepted)}, found {found}{hint}", text, at)
-
-
-def _unexpected_character(problem: lark.UnexpectedCharacters, text: str) -> FilterSyntaxError:
-    at = cast("int", problem.pos_in_stream)
-    char = text[at]
-    if text[at : at + 2] == '""':
-        return FilterSyntaxError("a name in quotes holds at least one character", text, at)
-    if char in "'\"":
-        opened = "text" if char == "'" else "name"
-        return FilterSyntaxError(f"this {opened} has no closing `{char}`", text, at)
-    shown = char if char.isprintable() else f"U+{ord(char):04X}"
-    hint = f": {_INSTEAD[char]}" if char in _INSTEAD else ""
-    return FilterSyntaxError(f"`{shown}` has no meaning here{hint}", text, at)
-
 
 def parse(text: str, limits: FilterLimits = FILTER_LIMITS) -> Condition:
     """Read a filter, within bounds on its length, its nodes and its depth."""
@@ -520,9 +429,9 @@ def parse(text: str, limits: FilterLimits = FILTER_LIMITS) -> Condition:
         piece = cast("Piece", _PARSER.parse(text))
         condition = _condition(piece)
     except lark.UnexpectedToken as problem:
-        raise _unexpected_token(problem, text) from None
+        raise unexpected_token(problem, text) from None
     except lark.UnexpectedCharacters as problem:
-        raise _unexpected_character(problem, text) from None
+        raise unexpected_character(problem, text) from None
     except lark.exceptions.VisitError as problem:
         refusal = problem.orig_exc
         if not isinstance(refusal, _RefusalError):
@@ -532,16 +441,3 @@ def parse(text: str, limits: FilterLimits = FILTER_LIMITS) -> Condition:
         raise FilterSyntaxError(refusal.problem, text, refusal.at) from None
     check_size(condition, limits)
     return condition
-
-
-def check_size(condition: Condition, limits: FilterLimits) -> None:
-    """Refuse a tree beyond the bounds, however it was made."""
-    for count, (node, depth) in enumerate(walk(condition), start=1):
-        if depth > limits.depth:
-            raise FilterTooComplexError(f"a filter is nested at most {limits.depth} deep")
-        if count > limits.nodes:
-            raise FilterTooComplexError(f"a filter has at most {limits.nodes:,} parts")
-        if isinstance(node, Like) and len(node.pattern) > limits.pattern_chars:
-            raise FilterTooComplexError(
-                f"a LIKE pattern has at most {limits.pattern_chars:,} characters"
-            )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from headgate.filters.parsing import RESERVED
 from headgate.filters.syntax import (
     And,
     Arithmetic,
@@ -25,6 +24,7 @@ from headgate.filters.syntax import (
     Or,
     Present,
 )
+from headgate.filters.words import RESERVED
 from headgate.model.values import Scalar, format_timestamp
 
 _PLAIN = re.compile(r"(?:[^\W\d]|\$)[\w$]*(?:\.[\w$]+)*")
