@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A short story with filters: what a right allows, and what a subscriber then sees.
+# A short story with filters and policies: what a right allows, and what a subscriber then sees.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"
@@ -39,3 +39,35 @@ show 'price < 50 OR price >= 50 AND symbol IS STRING' "symbol = 'IBM' AND price 
 
 say "6. What can't be read is refused, with the place and what was expected."
 headgate filter explain "price >= 10 AND" || true
+
+store=$(mktemp -d)
+trap 'rm -rf "$store"' EXIT
+export HEADGATE_STORE="$store/policy"
+policy() {
+    printf '$ headgate policy'
+    for word in "$@"; do
+        case $word in
+            *[!A-Za-z0-9./-]*) printf " '%s'" "$word" ;;
+            *) printf ' %s' "$word" ;;
+        esac
+    done
+    printf '\n'
+    headgate policy "$@"
+}
+event='{"type": "quote", "symbol": "IBM", "price": 101, "volume": 5000}'
+
+say "7. A policy stands in a file, with tests that say what it is for. Applied, it is version 1."
+policy test examples/policy.yaml
+policy apply examples/policy.yaml --as ann --why "The first customers"
+
+say "8. John is in the promotional group: dear quotes are not for him, and it says why."
+policy explain --principal john --event "$event"
+
+say "9. John becomes premium: two changes make version 2, and the same question has another answer."
+sed -e 's/\[john\]/[]/' -e 's/\[jane, james\]/[jane, james, john]/' examples/policy.yaml >"$store/policy.yaml"
+policy diff "$store/policy.yaml"
+policy apply "$store/policy.yaml" --as ann --why "John is premium" --expect 1
+policy explain --principal john --event "$event"
+
+say "10. Nothing is overwritten: what he might see at version 1 is still known."
+policy explain --principal john --event "$event" --version 1

@@ -344,7 +344,7 @@ def test_explain_says_why_nothing_comes(write: Write, words: tuple[str, ...], be
     said = answer("explain", "--event", DEAR, *words)
     assert (said["decision"], said["view"]) == ("withhold", None)
     assert because in said["because"]
-    assert output("explain", "--event", DEAR, *words).startswith("withheld to ")
+    assert output("explain", "--event", DEAR, *words).startswith("withheld from ")
 
 
 def test_an_event_may_say_what_the_broker_knows(write: Write) -> None:

@@ -166,9 +166,9 @@ def batch_head(number: int, batch: Batch) -> str:
 
 def print_explanation(explanation: Explanation, principal: str, domain: str | None) -> None:
     version = explanation.outcome.version
-    word = "delivered" if explanation.delivered else WITHHELD
+    word = "delivered to" if explanation.delivered else f"{WITHHELD} from"
     through = f" through {domain}" if domain else ""
-    click.echo(f"{word} to {principal}{through} at version {version}")
+    click.echo(f"{word} {principal}{through} at version {version}")
     view = view_of(explanation)
     rows = [("view", as_text(view))] if view is not None else []
     if explanation.cut:
