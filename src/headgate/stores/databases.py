@@ -112,6 +112,8 @@ class SqliteDatabase:
                 return f"{said} ({error or type(problem.orig).__name__})"
 
     def _connect(self) -> sqlite3.Connection:
+        if "\0" in str(self._file):
+            raise StoreError("no file has such a name")
         if self._create and self._opened is None:
             _make_directory(self._file.parent)
         elif not self._file.exists():

@@ -88,8 +88,8 @@ class SqlAclStore:
             )
             found = StartingPoints()
             newest = 0
-            with self._database.connected() as connection:
-                for version, stream, offset in connection.execute(rows):
+            with self._database.connected() as connection, connection.execute(rows) as result:
+                for version, stream, offset in result:
                     try:
                         found.begin(version, stream, offset)
                     except PolicyError as problem:
@@ -182,18 +182,15 @@ class SqlAclStore:
                 f"version {due} is not what was stored (it doesn't agree with its digest and with "
                 "the versions before it): restore it from a backup"
             )
-        batch = record.batch()
-        try:
-            self._history.check(batch)
-        except PolicyError as problem:
-            raise StoreError(f"version {due} can't be applied: {problem}") from None
-        return batch
+        return record.batch()
 
     def _follow(self, record: Record, batch: Batch) -> None:
         """Make a stored version the current one."""
         try:
             self._history.apply(batch)
             self._digest = record.digest
+        except PolicyError as problem:
+            raise StoreError(f"version {record.version} can't be applied: {problem}") from None
         except BaseException:
             self._forget()  # an interrupt may have left half a version
             raise
