@@ -224,6 +224,9 @@ def _check_parts(rule: Rule) -> None:
         raise PolicyError(
             f"`strict: {rule.strict.value}` needs a lower bound: give it with `lower`"
         )
+    for moment in (rule.valid_from, rule.valid_until):
+        if moment is not None and moment.utcoffset() is None:
+            raise PolicyError("`validity` needs moments with a zone")
     if rule.valid_from and rule.valid_until and rule.valid_from >= rule.valid_until:
         raise PolicyError("`validity` ends before it begins")
 
