@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar, final
 
-from headgate.model.errors import named
+from headgate.model.errors import named, printable
 from headgate.rights.changes import (
     Batch,
     Begin,
@@ -46,7 +46,7 @@ class StaleVersionError(PolicyError):
         self.current = current
         self.since = since
         changed = "; ".join(
-            f"{version} by {batch.author}: {batch.why or 'no reason given'}"
+            f"{version} by {batch.author}: {printable(batch.why) or 'no reason given'}"
             for version, batch in since[:3]
         )
         more = f" and {len(since) - 3} more" if len(since) > 3 else ""
@@ -54,6 +54,9 @@ class StaleVersionError(PolicyError):
             f"expected version {expected}, but the current one is {current}"
             + (f" (since then: {changed}{more})" if since else "")
         )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[int, int, list[tuple[int, Batch]]]]:
+        return type(self), (self.expected, self.current, self.since)
 
 
 class _Timeline(Generic[T]):
@@ -181,7 +184,7 @@ class PolicyHistory:
             try:
                 draft.apply(change, batch)
             except PolicyError as refusal:
-                raise PolicyError(f"change {number} (`{change}`): {refusal}") from None
+                raise PolicyError(printable(f"change {number} (`{change}`): {refusal}")) from None
         return draft
 
     def _commit(self, batch: Batch, draft: _Draft) -> None:
@@ -322,7 +325,7 @@ class _Draft:
             case Revoke(rule):
                 self._held(rule).pop(rule)
             case Begin(rule):
-                self._held(rule)[rule] = True
+                self._begin(rule, batch)
             case CreateGroup(group):
                 check_principal(group)
                 if self._exists(group):
@@ -345,6 +348,14 @@ class _Draft:
         if rule.valid_until is not None and rule.valid_until <= batch.time:
             raise PolicyError("the validity of this rule is over")
         rules[rule] = rule.valid_from is None or rule.valid_from <= batch.time
+
+    def _begin(self, rule: Rule, batch: Batch) -> None:
+        rules = self._held(rule)
+        if rules[rule]:
+            raise PolicyError("the validity of this rule has begun already")
+        if rule.valid_from is not None and rule.valid_from > batch.time:
+            raise PolicyError("the validity of this rule doesn't begin yet")
+        rules[rule] = True
 
     def _drop(self, group: str) -> None:
         self._check_known(group)
