@@ -98,7 +98,7 @@ def _why_no_rule(event: Event, version: PolicyVersion, principal: str) -> str:
 def _what_fails(rule: Rule, event: Event) -> str:
     if not rule.filter.matches(event):
         return f"`{nearest_failure(rule.filter, event)}` is not true"
-    if not reaches(rule, event):
+    if not reaches(rule, event, own=False):
         return "no topic is shared"
     return "`$stream` is not named, as it must be for a stream of the broker itself"
 

@@ -51,19 +51,16 @@ class Rights:
 
     def reading(self, event: Event) -> tuple[Rule, ...]:
         """The rules that let it receive this event."""
-        if _is_the_brokers_own(event):
-            return tuple(
-                rule
-                for rule in self._subscribing
-                if "$stream" in rule.filter.names and reaches(rule, event)
-            )
-        return tuple([rule for rule in self._subscribing if reaches(rule, event)])
+        own = is_the_brokers_own(event)
+        return tuple([rule for rule in self._subscribing if reaches(rule, event, own=own)])
 
 
-def reaches(rule: Rule, event: Event) -> bool:
+def reaches(rule: Rule, event: Event, *, own: bool) -> bool:
     """Whether a rule for `subscribe` or `publish` is about this event."""
-    return rule.filter.matches(event) and (
-        rule.topics is None or not rule.topics.isdisjoint(topics_of(event))
+    return (
+        rule.filter.matches(event)
+        and (rule.topics is None or not rule.topics.isdisjoint(topics_of(event)))
+        and (not own or "$stream" in rule.filter.names)
     )
 
 
@@ -72,7 +69,7 @@ def topics_of(event: Event) -> frozenset[str]:
     return topics if isinstance(topics, frozenset) else frozenset()
 
 
-def _is_the_brokers_own(event: Event) -> bool:
+def is_the_brokers_own(event: Event) -> bool:
     """Whether the event is of a stream like `$policy`, which only a rule that names it reaches."""
     stream = event.attributes.get("$stream")
     return isinstance(stream, str) and stream.startswith("$")

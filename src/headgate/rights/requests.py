@@ -14,7 +14,7 @@ from headgate.filters.covering import ordinary
 from headgate.filters.filter import Filter
 from headgate.model.errors import FilterTooComplexError
 from headgate.model.events import Event
-from headgate.rights.effective import Rights, reaches, topics_of
+from headgate.rights.effective import Rights, is_the_brokers_own, reaches, topics_of
 from headgate.rights.rules import Action, OnExcess, Rule
 
 
@@ -86,13 +86,17 @@ def _decided(
 
 
 def _publication(rule: Rule, event: Event, topics: frozenset[str]) -> str | None:
-    if not reaches(rule, event):
+    if not reaches(rule, event, own=False):
         return (
             "the event is not within the upper bound"
             if rule.topics is None
             else ("the event is not within the upper bound, or shares no topic with the rule")
         )
-    if rule.strict.upper and not rule.filter.matches_strictly(event):
+    if not reaches(rule, event, own=is_the_brokers_own(event)):
+        return "a stream of the broker itself is for rules that name `$stream`"
+    if rule.strict.upper and not (
+        rule.filter.matches_strictly(event) and _names_all(rule.filter, event)
+    ):
         return "the event has attributes that the strict upper bound doesn't name"
     if rule.topics is not None and not topics_of(event) <= topics:
         return "the event has topics that the publisher has no right to"
@@ -109,10 +113,15 @@ def _lower_event(rule: Rule, event: Event) -> str | None:
     if rule.lower is None:
         return None
     if rule.strict.lower:
-        within = rule.lower.advertises_strictly(event)
+        within = rule.lower.advertises_strictly(event) and _names_all(rule.lower, event)
     else:
         within = rule.lower.advertises(event)
     return None if within else "the event is not within the lower bound"
+
+
+def _names_all(bound: Filter, event: Event) -> bool:
+    """Whether a bound names all of an event, the names without a value too: they can be read."""
+    return all(name in bound.names for name in event.names if ordinary(name))
 
 
 def _advertisement(rule: Rule, advertisement: Filter) -> str | None:
