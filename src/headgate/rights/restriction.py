@@ -7,7 +7,8 @@ becomes true here: in the view the attribute may be missing, whatever the event 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, product
 
 from headgate.filters.filter import Filter
 from headgate.filters.syntax import (
@@ -21,8 +22,10 @@ from headgate.filters.syntax import (
     conjunction,
     disjunction,
     names_in,
+    walk,
 )
 from headgate.model.errors import FilterTooComplexError
+from headgate.model.limits import FILTER_LIMITS
 from headgate.rights.effective import TOPICS
 from headgate.rights.history import PolicyVersion
 from headgate.rights.rules import Rule
@@ -32,26 +35,55 @@ _TRUE = Constant(True)
 
 
 def restricted(version: PolicyVersion, subscription: Subscription) -> Filter:
-    """A filter that matches every event that the gate lets through at the version."""
-    rules = version.rights_of(subscription.principal).subscribing
-    if subscription.domain is None:
-        alternatives = [_under(subscription, (rule,)) for rule in rules]
-    else:
-        domain = version.rights_of(subscription.domain).subscribing
-        alternatives = [_under(subscription, (rule, other)) for rule in rules for other in domain]
-    return _united(alternatives)
+    """A filter that matches every event that the gate lets through at the version.
+
+    Where the whole of it would be too complex, a part of it is enough: a subscriber who asks for
+    something complicated isn't sent more than its rights, nor one with many rights everything.
+    """
+    readers = [subscription.principal]
+    if subscription.domain is not None:
+        readers.append(subscription.domain)
+    sides = [version.rights_of(reader).subscribing for reader in readers]
+    if not all(sides):
+        return Filter.nothing()
+    wish = subscription.filter.condition
+    attempts: tuple[Callable[[], Condition], ...] = (
+        lambda: _by_rules(wish, sides),
+        lambda: conjunction(map(_granted, sides)),
+        lambda: _granted(sides[0]),
+        lambda: _weakened(wish, tuple(chain.from_iterable(sides)), True),
+    )
+    for attempt in attempts:
+        try:
+            return Filter(attempt())
+        except FilterTooComplexError:
+            continue
+    return Filter.everything()
 
 
-def _under(subscription: Subscription, rules: tuple[Rule, ...]) -> Condition:
-    """What could be let through when these rules grant it together."""
-    granted: list[Condition] = []
-    for rule in rules:
-        granted.append(rule.filter.condition)
-        if rule.topics is not None:
-            granted.append(
-                disjunction(Contains(topic, Name(TOPICS)) for topic in sorted(rule.topics))
-            )
-    return conjunction([*granted, _weakened(subscription.filter.condition, rules, True)])
+def _by_rules(wish: Condition, sides: Sequence[Sequence[Rule]]) -> Condition:
+    """An alternative for every choice of rules that together grant an event."""
+    within: dict[Condition, None] = {}
+    nodes = 0
+    for rules in product(*sides):
+        alternative = conjunction([*map(_grant, rules), _weakened(wish, rules, True)])
+        nodes += sum(1 for _ in walk(alternative))
+        if nodes > FILTER_LIMITS.nodes:
+            raise FilterTooComplexError("too many rules to restrict this subscription by each")
+        within[alternative] = None
+    return disjunction(within)
+
+
+def _granted(rules: Iterable[Rule]) -> Condition:
+    return disjunction(dict.fromkeys(map(_grant, rules)))
+
+
+def _grant(rule: Rule) -> Condition:
+    """Which events a rule grants."""
+    if rule.topics is None:
+        return rule.filter.condition
+    shared = disjunction(Contains(topic, Name(TOPICS)) for topic in sorted(rule.topics))
+    return conjunction([rule.filter.condition, shared])
 
 
 def _weakened(node: Condition, rules: tuple[Rule, ...], truth: bool) -> Condition:
@@ -74,13 +106,3 @@ def _may_be_cut(name: str, rules: Iterable[Rule]) -> bool:
         or (name == TOPICS and rule.topics is not None)
         for rule in rules
     )
-
-
-def _united(alternatives: list[Condition]) -> Filter:
-    """One filter for all; where together they are too wide, one that lets everything through."""
-    if not alternatives:
-        return Filter.nothing()
-    try:
-        return Filter(disjunction(dict.fromkeys(alternatives)))
-    except FilterTooComplexError:
-        return Filter.everything()
