@@ -97,7 +97,7 @@ def gate_then_and_now(
 def _common(one: Event, other: Event) -> Event:
     """What two views of one event have in common."""
     shared = one.cut(other.names)
-    return shared.with_members(TOPICS, topics_of(other)) if topics_of(one) else shared
+    return shared.with_members(TOPICS, topics_of(other)) if topics_of(shared) else shared
 
 
 def read(event: Event, version: PolicyVersion, principal: str) -> Reading | None:
