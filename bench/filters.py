@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bench import QUICK, micro, nano, profile, seconds_each, table, times, title
-from headgate.filters import boxes, likeness, parsing, value_sets
+from headgate.filters import boxes, parsing, value_sets
 from headgate.filters.compiling import compile_condition
 from headgate.filters.filter import Filter
 from headgate.filters.syntax import names_in
@@ -333,9 +333,7 @@ COVERING_HEAD = ["covered", "again", "first time", f"aim {AIM_COVERING_MICROSECO
 
 def _forget() -> None:
     """Texts that fit LIKE patterns are remembered; without that it is as at the first time."""
-    value_sets._is_possible.cache_clear()
-    value_sets._example_in.cache_clear()
-    likeness.find_text.cache_clear()
+    value_sets.forget()
 
 
 def _ranges(rules: int) -> Filter:

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from headgate.filters import covering
+from headgate.filters import covering, value_sets
 from headgate.filters.boxes import Box
 from headgate.filters.filter import Filter
 from headgate.filters.value_sets import ValueSet, compared, union
 from headgate.model.errors import FilterTooComplexError
+from headgate.model.limits import FilterLimits
 from headgate.model.values import OPAQUE
 from tests.filters import oracle
 from tests.filters.oracle import All, Atom, Formula, Opposite, Some, World, written
@@ -252,12 +253,12 @@ def _chequered(names: str, values: int, *, parity: int) -> list[Box]:
 def test_a_comparison_past_its_bound_is_an_error_and_no_guess() -> None:
     squares = _chequered("abc", 4, parity=0)
     whole = [Box({name: compared(">=", 0) for name in "abc"})]
-    assert covering.uncovered(squares, whole, 1_000_000) is not None
+    assert covering.uncovered(squares, whole, FilterLimits(covering_steps=1_000_000)) is not None
     covered = [Box({name: compared("=", 1) for name in "abc"})]
     with pytest.raises(FilterTooComplexError, match="overlap in too many ways"):
-        covering.uncovered(squares, whole, 10)
+        covering.uncovered(squares, whole, FilterLimits(covering_steps=10))
     with pytest.raises(FilterTooComplexError):
-        covering.uncovered(squares[:1] * 50, covered, 10)
+        covering.uncovered(squares[:1] * 50, covered, FilterLimits(covering_steps=10))
 
 
 def test_filters_that_overlap_in_too_many_ways_are_refused() -> None:
@@ -278,7 +279,22 @@ def test_long_lists_count_by_their_length_when_compared() -> None:
         for length in (3, 3_000)
     )
     other = Box({"x": compared(">", 0), "y": compared("=", 2)})
-    assert covering.uncovered([other] * 50, [short], 100) is short
+    assert covering.uncovered([other] * 50, [short], FilterLimits(covering_steps=100)) is short
     for outer, inner in (([other] * 50, long), ([long] * 50, short)):
         with pytest.raises(FilterTooComplexError):
-            covering.uncovered(outer, [inner], 100)
+            covering.uncovered(outer, [inner], FilterLimits(covering_steps=100))
+
+
+def test_the_work_on_patterns_is_bounded_over_a_whole_decision() -> None:
+    impossible = [f"s LIKE '%a{n}_' AND s LIKE '%b{n}_' AND n = {n}" for n in range(60)]
+    limits = FilterLimits(pattern_steps=1_000)
+    for text in impossible:
+        assert Filter.parse(text, limits).is_empty()
+    together = Filter.parse(" OR ".join(impossible), limits)
+    assert together.is_empty()  # for each of them is remembered
+    value_sets.forget()
+    with pytest.raises(FilterTooComplexError, match="too entangled"):
+        together.is_empty()
+    value_sets.forget()
+    with pytest.raises(FilterTooComplexError, match="too entangled"):
+        Filter.parse("n = 0", limits).covers(together)

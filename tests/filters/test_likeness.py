@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.filters import likeness
-from headgate.filters.likeness import Pattern, after_prefix, find_text
+from headgate.filters.likeness import Effort, Pattern, after_prefix, find_text
 from headgate.model.errors import FilterTooComplexError, HeadgateError
 from tests.filters.oracle import fits
 from tests.proofs import COUNTED, proof_size
@@ -158,7 +158,11 @@ def test_a_text_is_found_exactly_where_trying_all_short_texts_finds_one(
 
         shortest = next(filter(fitting, candidates), None)
         text = find_text(
-            low, high, frozenset(map(Pattern.read, wanted)), frozenset(map(Pattern.read, unwanted))
+            low,
+            high,
+            frozenset(map(Pattern.read, wanted)),
+            frozenset(map(Pattern.read, unwanted)),
+            Effort(),
         )
         case = f"{low!r} {high!r} {wanted} {unwanted} (seed {seed})"
         if text is None:
@@ -173,11 +177,13 @@ def test_a_text_is_found_exactly_where_trying_all_short_texts_finds_one(
 
 
 def test_a_text_found_between_two_ends_may_need_any_character() -> None:
-    assert find_text("a", "a\0", frozenset(), frozenset()) == "a"
-    assert find_text("a\0", "a\1", frozenset(), frozenset({Pattern.read("__")})) == "a\0\0"
+    assert find_text("a", "a\0", frozenset(), frozenset(), Effort()) == "a"
+    assert (
+        find_text("a\0", "a\1", frozenset(), frozenset({Pattern.read("__")}), Effort()) == "a\0\0"
+    )
     anything = frozenset({Pattern.read("_")})
-    assert find_text("\ud7ff\0", "\ue000", anything, frozenset()) is None
-    assert find_text("\U0010ffff", None, anything, frozenset()) == "\U0010ffff"
+    assert find_text("\ud7ff\0", "\ue000", anything, frozenset(), Effort()) is None
+    assert find_text("\U0010ffff", None, anything, frozenset(), Effort()) == "\U0010ffff"
 
 
 ENTANGLED = frozenset(Pattern.read(f"%{char}{'_' * 8}") for char in "ab")
@@ -186,7 +192,7 @@ ENTANGLED = frozenset(Pattern.read(f"%{char}{'_' * 8}") for char in "ab")
 
 def test_a_search_past_its_bound_is_an_error_and_no_guess() -> None:
     with pytest.raises(FilterTooComplexError, match="too entangled"):
-        find_text("", None, ENTANGLED, frozenset())
+        find_text("", None, ENTANGLED, frozenset(), Effort())
 
 
 # Work, counted in lines run and never in seconds. A search inside of `str` and `re` is one line, so
@@ -279,7 +285,7 @@ def test_the_plain_search_with_wildcards_is_never_given_more_than_its_bound(
 def test_text_finding_takes_no_more_steps_than_its_bound() -> None:
     def search(steps_max: int) -> None:
         with pytest.raises(FilterTooComplexError):
-            find_text("", None, ENTANGLED, frozenset(), steps_max)
+            find_text("", None, ENTANGLED, frozenset(), Effort(steps_max))
 
     small, large = (_lines_run(partial(search, steps_max)) for steps_max in (500, 4_000))
     assert large <= 9 * small + 200

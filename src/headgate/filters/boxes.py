@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from headgate.filters import value_sets
-from headgate.filters.likeness import Pattern
+from headgate.filters.likeness import Effort, Pattern
 from headgate.filters.syntax import (
     OPPOSITE,
     And,
@@ -53,9 +53,9 @@ class Box:
         """The attributes with a constraint in this box."""
         return frozenset(self.sets).union(*map(names_in, self.residues))
 
-    def is_empty(self) -> bool:
+    def is_empty(self, effort: Effort | None = None) -> bool:
         """Whether no event fits; residues are taken to be possible."""
-        return any(allowed.is_empty() for allowed in self.sets.values())
+        return any(allowed.is_empty(effort) for allowed in self.sets.values())
 
     def allows(self, event: Mapping[str, Value]) -> bool:
         """Whether the sets have the event's values; residues are left to who evaluates them."""

@@ -17,15 +17,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headgate.filters.boxes import Box
+from headgate.filters.likeness import Effort
 from headgate.filters.value_sets import ABSENT, EVERYTHING, VALUES, ValueSet
 from headgate.model.errors import FilterTooComplexError
+from headgate.model.limits import FILTER_LIMITS, FilterLimits
 
 
-def uncovered(outer: Sequence[Box], inner: Iterable[Box], steps_max: int) -> Box | None:
+def uncovered(
+    outer: Sequence[Box], inner: Iterable[Box], limits: FilterLimits = FILTER_LIMITS
+) -> Box | None:
     """A non-empty box of `inner` that no box of `outer` covers, or nothing if all is covered."""
-    work = _Work(steps_max)
+    work = _Work(limits.covering_steps, Effort(limits.pattern_steps))
     for box in inner:
-        if not box.is_empty():
+        if not box.is_empty(work.effort):
             useful = [
                 (one, tuple(one.sets), one.weight())
                 for one in outer
@@ -47,13 +51,14 @@ class _Work:
     """Counts the boxes looked at, so that a comparison ends, with an answer or an error."""
 
     steps_left: int
+    effort: Effort
 
     def left_over(self, box: Box, outer: Sequence[_Other]) -> Box | None:
         """A part of the box that lies outside of all the others; one thing left is enough."""
         self._count(len(outer) * (1 + box.weight()) + sum(weight for _, _, weight in outer))
         touching: list[_Other] = []
         for other, names, weight in outer:
-            differing = _differing(box, other, names)
+            differing = _differing(box, other, names, self.effort)
             if differing is None:
                 continue
             if not differing:
@@ -79,15 +84,15 @@ class _Work:
             )
 
 
-def _differing(box: Box, other: Box, names: Sequence[str]) -> Sequence[str] | None:
+def _differing(box: Box, other: Box, names: Sequence[str], effort: Effort) -> Sequence[str] | None:
     """Those of the names in which the box sticks out of the other; nothing where they are apart."""
     differing: list[str] = []
     for name in names:
         mine = box.sets.get(name, EVERYTHING)
         allowed = other.sets[name]
-        if allowed.issuperset(mine):
+        if allowed.issuperset(mine, effort):
             continue
-        if allowed.isdisjoint(mine):
+        if allowed.isdisjoint(mine, effort):
             return None
         differing.append(name)
     return differing

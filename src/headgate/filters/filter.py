@@ -10,6 +10,7 @@ from headgate.filters import boxes, covering
 from headgate.filters.boxes import Box
 from headgate.filters.compiling import Test, compile_condition
 from headgate.filters.evaluation import evaluate
+from headgate.filters.likeness import Effort
 from headgate.filters.parsing import parse
 from headgate.filters.printing import print_condition
 from headgate.filters.size import check_size
@@ -164,7 +165,8 @@ class Filter:
 
     def is_empty(self) -> bool:
         """Whether no event at all matches; a residue counts as possible."""
-        return all(box.is_empty() for box in self._boxes)
+        effort = Effort(self._limits.pattern_steps)
+        return all(box.is_empty(effort) for box in self._boxes)
 
     def example_beyond(self, other: Filter) -> dict[str, Value] | None:
         """The attributes of an event that this matches and `other` doesn't, or nothing.
@@ -186,10 +188,10 @@ class Filter:
         return None
 
     def _uncovered(self, other: Filter) -> Box | None:
-        return covering.uncovered(self._boxes, other._boxes, self._limits.covering_steps)
+        return covering.uncovered(self._boxes, other._boxes, self._limits)
 
     def _all_covered(self, outer: list[Box], inner: list[Box]) -> bool:
-        return covering.uncovered(outer, inner, self._limits.covering_steps) is None
+        return covering.uncovered(outer, inner, self._limits) is None
 
     def _compiled(self) -> Test:
         # Compiled at the first use: most filters are only ever indexed. Two threads that come here

@@ -202,16 +202,31 @@ class _Automaton:
         return bool(state & self.accepting)
 
 
-@lru_cache(maxsize=16_384)
+class Effort:
+    """The steps that one decision may still spend on searching; past them it ends in an error."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: int = FILTER_LIMITS.pattern_steps) -> None:
+        self.left = steps
+
+    def spend(self, steps: int) -> None:
+        self.left -= steps
+        if self.left < 0:
+            raise FilterTooComplexError(
+                "these LIKE patterns are too entangled to be compared: use fewer `%` and `_`"
+            )
+
+
 def find_text(
     low: str,
     high: str | None,
     wanted: frozenset[Pattern],
     unwanted: frozenset[Pattern],
-    steps_max: int = FILTER_LIMITS.pattern_steps,
+    effort: Effort,
 ) -> str | None:
     """A shortest text with `low <= text < high` that fits all the wanted patterns and none of the
-    unwanted, or nothing where there is no such text. Past `steps_max` it is an error.
+    unwanted, or nothing where there is no such text.
     """
     automata = [(pattern.automaton, True) for pattern in sorted(wanted, key=str)]
     automata += [(pattern.automaton, False) for pattern in sorted(unwanted, key=str)]
@@ -219,7 +234,6 @@ def find_text(
     start = (0, -1 if high is None else 0, *(automaton.start for automaton, _ in automata))
     came_from: dict[tuple[int, ...], tuple[tuple[int, ...], str] | None] = {start: None}
     waiting = deque([start])
-    steps = 0
     while waiting:
         state = waiting.popleft()
         if state[0] in (-1, len(low)) and all(
@@ -228,11 +242,7 @@ def find_text(
         ):
             return _spelled(state, came_from)
         for letter in letters:
-            steps += 1 + len(automata)
-            if steps > steps_max:
-                raise FilterTooComplexError(
-                    "these LIKE patterns are too entangled to be compared: use fewer `%` and `_`"
-                )
+            effort.spend(1 + len(automata))
             after_low = _step_low(low, state[0], letter)
             after_high = None if high is None else _step_high(high, state[1], letter)
             if after_low is None or (high is not None and after_high is None):

@@ -13,12 +13,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from itertools import count
 from typing import Any, TypeAlias, cast
 
 from headgate.filters import line
-from headgate.filters.likeness import Pattern, find_text
+from headgate.filters.likeness import Effort, Pattern, find_text
 from headgate.filters.line import (
     Bounds,
     Point,
@@ -95,18 +94,21 @@ class ValueSet:
             for cell in self.cells
         )
 
-    def is_empty(self) -> bool:
-        return not self.bounds and not any(map(_is_possible, self.cells))
+    def is_empty(self, effort: Effort | None = None) -> bool:
+        if self.bounds or not self.cells:
+            return not self.bounds
+        effort = effort or Effort()
+        return not any(_is_possible(cell, effort) for cell in self.cells)
 
-    def issuperset(self, other: ValueSet) -> bool:
+    def issuperset(self, other: ValueSet, effort: Effort | None = None) -> bool:
         if not self.cells and not other.cells:
             return line.is_within(other.bounds, self.bounds)
-        return (other & ~self).is_empty()
+        return (other & ~self).is_empty(effort)
 
-    def isdisjoint(self, other: ValueSet) -> bool:
+    def isdisjoint(self, other: ValueSet, effort: Effort | None = None) -> bool:
         if not self.cells and not other.cells:
             return line.is_within(other.bounds, line.outside(self.bounds))
-        return (self & other).is_empty()
+        return (self & other).is_empty(effort)
 
     def stretches(self, kind: Kind) -> list[tuple[Any, Any]]:
         """The untested stretches of one kind, as ranks (or texts): the first one, and the one after
@@ -127,7 +129,8 @@ class ValueSet:
             return None
         if self.bounds:
             return _example_between(*min(line.stretches(self.bounds), key=_readability))
-        return next(_example_in(cell) for cell in self.cells if _is_possible(cell))
+        effort = Effort()
+        return next(_example_in(cell, effort) for cell in self.cells if _is_possible(cell, effort))
 
 
 def of_kinds(kinds: Iterable[Kind]) -> ValueSet:
@@ -214,36 +217,69 @@ def _test(test: Test, value: Value | None) -> bool:
     return test in cast("frozenset[str]", value)
 
 
-@lru_cache(maxsize=16_384)
-def _is_possible(cell: Cell) -> bool:
+_REMEMBERED_MAX = 16_384
+_possible: dict[Cell, bool] = {}
+_examples: dict[Cell, Value | None] = {}
+
+
+def forget() -> None:
+    """Forget what was found out about cells; answers stay the same, only slower."""
+    _possible.clear()
+    _examples.clear()
+
+
+def _is_possible(cell: Cell, effort: Effort) -> bool:
     """Whether the cell has a value; mostly that shows without a search for one."""
-    if cell.bounds[0][0] == line.STRING:
-        patterns = {cast("Pattern", test): wanted for test, wanted in cell.tests}
-        named = {char for pattern in patterns for part in pattern.parts for char in part}
-        other = next(char for char in map(chr, count()) if char not in named)
-        # Each `_` and `%` of a wanted pattern as a character that no pattern names.
-        texts = [
-            other.join("".join(char or other for char in part) for part in pattern.parts)
-            for pattern, wanted in patterns.items()
-            if wanted
-        ]
-        lows = [low for (_, low), _ in line.stretches(cell.bounds)]
-        only_cell = ValueSet((), (cell,))
-        if any(text in only_cell for text in (*texts, *lows, lows[0] + other)):
-            return True
-        if cell.bounds == tuple((line.STRING, end) for low in lows for end in (low, low + "\0")):
+    known = _possible.get(cell)
+    if known is None:
+        known = _shows(cell, effort)
+        if known is None:
+            known = _example_in(cell, effort) is not None
+        if len(_possible) >= _REMEMBERED_MAX:
+            forget()
+        _possible[cell] = known
+    return known
+
+
+def _shows(cell: Cell, effort: Effort) -> bool | None:
+    """Whether the cell has a value, if a few texts tell."""
+    if cell.bounds[0][0] != line.STRING:
+        return None
+    patterns = {cast("Pattern", test): wanted for test, wanted in cell.tests}
+    named = {char for pattern in patterns for part in pattern.parts for char in part}
+    other = next(char for char in map(chr, count()) if char not in named)
+    # Each `_` and `%` of a wanted pattern as a character that no pattern names.
+    texts = [
+        other.join("".join(char or other for char in part) for part in pattern.parts)
+        for pattern, wanted in patterns.items()
+        if wanted
+    ]
+    lows = [low for (_, low), _ in line.stretches(cell.bounds)]
+    effort.spend((len(texts) + len(lows)) * len(patterns))
+    only_cell = ValueSet((), (cell,))
+    if any(text in only_cell for text in (*texts, *lows, lows[0] + other)):
+        return True
+    if cell.bounds == tuple((line.STRING, end) for low in lows for end in (low, low + "\0")):
+        return False
+    # Without `_`, only a `%` takes that character, and then it takes any text in its place.
+    for pattern, wanted in patterns.items():
+        plain = not any(None in part for part in pattern.parts)
+        if plain and not wanted and any(map(pattern.matches, texts)):
             return False
-        # Without `_`, only a `%` takes that character, and then it takes any text in its place.
-        for pattern, wanted in patterns.items():
-            plain = not any(None in part for part in pattern.parts)
-            if plain and not wanted and any(map(pattern.matches, texts)):
-                return False
-    return _example_in(cell) is not None
+    return None
 
 
-@lru_cache(maxsize=16_384)
-def _example_in(cell: Cell) -> Value | None:
+def _example_in(cell: Cell, effort: Effort) -> Value | None:
     """A value of the cell, or nothing where it is empty."""
+    if cell in _examples:
+        return _examples[cell]
+    if len(_examples) >= _REMEMBERED_MAX:
+        forget()
+    found = _examples[cell] = _searched(cell, effort)
+    return found
+
+
+def _searched(cell: Cell, effort: Effort) -> Value | None:
     wanted = frozenset(test for test, outcome in cell.tests if outcome)
     unwanted = frozenset(test for test, outcome in cell.tests if not outcome)
     for low, high in line.stretches(cell.bounds):
@@ -254,6 +290,7 @@ def _example_in(cell: Cell) -> Value | None:
             None if high is None else high[1],
             cast("frozenset[Pattern]", wanted),
             cast("frozenset[Pattern]", unwanted),
+            effort,
         )
         if text is not None:
             return text

@@ -30,8 +30,8 @@ class FilterLimits:
     # are compared: past this the answer is an error, never a guess.
     normal_form_steps: int = 50_000
     covering_steps: int = 50_000
-    # States of the automata that decide whether some text fits several patterns.
-    pattern_steps: int = 20_000
+    # Steps of the automata that decide whether some text fits several patterns, in one decision.
+    pattern_steps: int = 100_000
 
 
 EVENT_LIMITS = EventLimits()
