@@ -141,6 +141,23 @@ def test_miklos_3_5_a_strict_lower_bound_forbids_other_attributes() -> None:
     assert not allowed(may_subscribe(subscriber, parse(wider)))
 
 
+def test_a_strict_upper_bound_accepts_no_request_that_names_more() -> None:
+    coloured = parse("(string message new_product, string color blue)")
+    for action, ask in (("subscribe", may_subscribe), ("advertise", may_advertise)):
+        assert allowed(ask(rights(action, NEW_PRODUCT), coloured))
+        assert not allowed(ask(rights(action, NEW_PRODUCT, strict="upper"), coloured))
+        assert allowed(ask(rights(action, NEW_PRODUCT, strict="upper"), parse(NEW_PRODUCT)))
+
+
+def test_a_strict_lower_bound_of_alternatives_accepts_no_mixture_of_them() -> None:
+    mixed = parse("a = 1 AND b = 1")
+    for action, ask in (("subscribe", may_subscribe), ("advertise", may_advertise)):
+        assert allowed(ask(rights(action, lower="a = 1 OR b = 1"), mixed))
+        strict = rights(action, lower="a = 1 OR b = 1", strict="lower")
+        assert not allowed(ask(strict, mixed))
+        assert allowed(ask(strict, parse("a = 1")))
+
+
 def test_zhao_and_sturman_2_1_the_premium_group_may_subscribe_to_all_three() -> None:
     stories = "type = 'quote' OR type = 'news' OR type = 'report'"
     version = policy(

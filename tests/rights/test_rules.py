@@ -201,3 +201,9 @@ def test_only_what_is_not_the_default_is_written_down() -> None:
     assert Rule("p", Action.PUBLISH, valid_until=until).to_json()["validity"] == {
         "until": "2027-01-01T00:00:00Z"
     }
+
+
+def test_sets_of_names_are_written_in_their_order_wherever_it_is_done() -> None:
+    names = [f"{letter}{number}" for letter in "zyxabc" for number in range(4)]
+    said = rule("p", attributes=names, topics=names).to_json()
+    assert said["attributes"] == said["topics"] == sorted(names)
