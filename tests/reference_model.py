@@ -14,7 +14,7 @@ from typing import Any
 
 from headgate.filters.evaluation import evaluate
 from headgate.filters.parsing import parse
-from headgate.filters.syntax import Condition, names_in
+from headgate.filters.syntax import Comparison, Condition, In, Like, Name, names_in, walk
 from headgate.model.values import OPAQUE, Value, parse_timestamp
 
 Said = Mapping[str, Any]
@@ -125,11 +125,27 @@ def rights(batches: Iterable[Said], principal: str) -> list[Said]:
 def grants(rule: Said, event: Mapping[str, Value]) -> bool:
     """Whether the event is within the rule's upper bound, topics included."""
     condition = rule.get("filter", "TRUE")
-    if str(event.get("$stream", "")).startswith("$") and "$stream" not in names_of(condition):
+    stream = str(event.get("$stream", ""))
+    if stream.startswith("$") and not says_stream(condition, stream):
         return False
     topics = event.get("topics")
     shared = topics & set(rule.get("topics", ())) if isinstance(topics, frozenset) else set()
     return true(condition, event) and ("topics" not in rule or bool(shared))
+
+
+def says_stream(condition: str, stream: str) -> bool:
+    """Whether a filter says the name of a stream: by `=`, by `IN`, or by a pattern like `$%`."""
+    for node, _ in walk(read(condition)):
+        match node:
+            case Comparison("=", Name("$stream")) | In(Name("$stream")):
+                said = True
+            case Like(Name("$stream"), pattern):
+                said = pattern.startswith("$")
+            case _:
+                continue
+        if said and evaluate(node, {"$stream": stream}) is True:
+            return True
+    return False
 
 
 def true(condition: str, event: Mapping[str, Value]) -> bool:

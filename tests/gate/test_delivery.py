@@ -317,6 +317,17 @@ def test_streams_of_the_broker_are_reached_only_by_rules_that_name_the_stream() 
     naming = policy(grant("p", filter_="$stream = '$policy'", attributes=["a"])).current()
     assert view_of(gate(own, naming, subscription("p"))) == Event.of({"a": 1})
     assert isinstance(gate(ordinary, naming, subscription("p")), Withheld)
+    for said, reached in {
+        "$stream <> 'orders'": False,
+        "NOT ($stream = 'orders')": False,
+        "EXISTS($stream)": False,
+        "$stream LIKE '%'": False,
+        "$stream LIKE '$%'": True,
+        "$stream IN ('$policy', 'orders')": True,
+        "$stream = '$deliveries' OR a = 1": False,
+    }.items():
+        version = policy(grant("p", filter_=said)).current()
+        assert isinstance(gate(own, version, subscription("p")), View) is reached, said
     both = policy(grant("p"), grant("d", filter_="$stream = '$policy'")).current()
     assert isinstance(gate(own, both, subscription("p", domain="d")), Withheld)
 

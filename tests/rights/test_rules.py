@@ -207,3 +207,11 @@ def test_sets_of_names_are_written_in_their_order_wherever_it_is_done() -> None:
     names = [f"{letter}{number}" for letter in "zyxabc" for number in range(4)]
     said = rule("p", attributes=names, topics=names).to_json()
     assert said["attributes"] == said["topics"] == sorted(names)
+
+
+def test_a_filter_that_could_not_be_read_again_is_refused() -> None:
+    moments = ", ".join(["timestamp'2026-01-31'"] * 2_800)
+    long = Filter.parse(f"t IN ({moments})")
+    assert len(long.as_written) <= 65_536 < len(str(long))
+    with pytest.raises(PolicyError, match="at most 65,536 characters"):
+        Rule("p", Action.SUBSCRIBE, long)

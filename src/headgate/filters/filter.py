@@ -193,6 +193,10 @@ class Filter:
     def _all_covered(self, outer: list[Box], inner: list[Box]) -> bool:
         return covering.uncovered(outer, inner, self._limits) is None
 
+    def compiled(self) -> Test:
+        """The condition as a function of an event's attributes: for whoever asks it very often."""
+        return self._test or self._compiled()
+
     def _compiled(self) -> Test:
         # Compiled at the first use: most filters are only ever indexed. Two threads that come here
         # at once make the same function twice.

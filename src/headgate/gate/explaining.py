@@ -98,9 +98,9 @@ def _why_no_rule(event: Event, version: PolicyVersion, principal: str) -> str:
 def _what_fails(rule: Rule, event: Event) -> str:
     if not rule.filter.matches(event):
         return f"`{nearest_failure(rule.filter, event)}` is not true"
-    if not reaches(rule, event, own=False):
+    if not reaches(rule, event, own=None):
         return "no topic is shared"
-    return "`$stream` is not named, as it must be for a stream of the broker itself"
+    return "its stream is not named, as it must be for one of the broker itself"
 
 
 def nearest_failure(filter_: Filter, event: Event) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from headgate.filters.compiling import Test
 from headgate.model.events import Event
 from headgate.model.values import Value
 from headgate.rights.rules import Action, Rule
@@ -28,12 +29,14 @@ class Rights:
     since: int
     granted: tuple[Granted, ...]
     _subscribing: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+    _reaching: tuple[tuple[Rule, Test], ...] = field(init=False, repr=False, compare=False)
     _topics: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         subscribing = tuple(self.rules(Action.SUBSCRIBE))
         topics = frozenset().union(*(rule.topics or () for rule in subscribing))
         object.__setattr__(self, "_subscribing", subscribing)
+        object.__setattr__(self, "_reaching", ())
         object.__setattr__(self, "_topics", topics)
 
     def rules(self, action: Action) -> list[Rule]:
@@ -51,16 +54,32 @@ class Rights:
 
     def reading(self, event: Event) -> tuple[Rule, ...]:
         """The rules that let it receive this event."""
-        own = is_the_brokers_own(event)
-        return tuple([rule for rule in self._subscribing if reaches(rule, event, own=own)])
+        # The filters are asked first and at once: this is what every delivery costs.
+        values = event.attributes
+        own = brokers_own_stream(event)
+        return tuple(
+            [
+                rule
+                for rule, matches in self._reaching or self._compiled()
+                if matches(values) and limits_allow(rule, event, own=own)
+            ]
+        )
+
+    def _compiled(self) -> tuple[tuple[Rule, Test], ...]:
+        reaching = tuple((rule, rule.filter.compiled()) for rule in self._subscribing)
+        object.__setattr__(self, "_reaching", reaching)
+        return reaching
 
 
-def reaches(rule: Rule, event: Event, *, own: bool) -> bool:
+def reaches(rule: Rule, event: Event, *, own: str | None) -> bool:
     """Whether a rule for `subscribe` or `publish` is about this event."""
-    return (
-        rule.filter.matches(event)
-        and (rule.topics is None or not rule.topics.isdisjoint(topics_of(event)))
-        and (not own or "$stream" in rule.filter.names)
+    return rule.filter.matches(event) and limits_allow(rule, event, own=own)
+
+
+def limits_allow(rule: Rule, event: Event, *, own: str | None) -> bool:
+    """Whether a rule whose filter matches may also reach the event's topics and stream."""
+    return (rule.topics is None or not rule.topics.isdisjoint(topics_of(event))) and (
+        own is None or rule.names_stream(own)
     )
 
 
@@ -69,7 +88,7 @@ def topics_of(event: Event) -> frozenset[str]:
     return topics if isinstance(topics, frozenset) else frozenset()
 
 
-def is_the_brokers_own(event: Event) -> bool:
-    """Whether the event is of a stream like `$policy`, which only a rule that names it reaches."""
+def brokers_own_stream(event: Event) -> str | None:
+    """The stream of an event like one of `$policy`, which only a rule that names it reaches."""
     stream = event.attributes.get("$stream")
-    return isinstance(stream, str) and stream.startswith("$")
+    return stream if isinstance(stream, str) and stream.startswith("$") else None

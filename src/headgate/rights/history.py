@@ -30,6 +30,7 @@ from headgate.rights.rules import PolicyError, Rule, check_principal
 T = TypeVar("T")
 
 _NO_RULES: dict[Rule, bool] = {}
+_RIGHTS_MAX = 500_000
 _PAST_RIGHTS_MAX = 4_096
 
 
@@ -233,6 +234,8 @@ class PolicyHistory:
     def _rights_at(self, principal: str, version: int) -> Rights:
         latest = self._rights.get(principal)
         if latest is None:
+            if len(self._rights) >= _RIGHTS_MAX:
+                self._rights.clear()
             latest = self._gathered(principal, self.version)
             self._rights[principal] = latest
         if version >= latest.since:

@@ -14,7 +14,7 @@ from headgate.filters.covering import ordinary
 from headgate.filters.filter import Filter
 from headgate.model.errors import FilterTooComplexError
 from headgate.model.events import Event
-from headgate.rights.effective import Rights, is_the_brokers_own, reaches, topics_of
+from headgate.rights.effective import Rights, brokers_own_stream, reaches, topics_of
 from headgate.rights.rules import Action, OnExcess, Rule
 
 
@@ -86,13 +86,13 @@ def _decided(
 
 
 def _publication(rule: Rule, event: Event, topics: frozenset[str]) -> str | None:
-    if not reaches(rule, event, own=False):
+    if not reaches(rule, event, own=None):
         return (
             "the event is not within the upper bound"
             if rule.topics is None
             else ("the event is not within the upper bound, or shares no topic with the rule")
         )
-    if not reaches(rule, event, own=is_the_brokers_own(event)):
+    if not reaches(rule, event, own=brokers_own_stream(event)):
         return "a stream of the broker itself is for rules that name `$stream`"
     if rule.strict.upper and not (
         rule.filter.matches_strictly(event) and _names_all(rule.filter, event)

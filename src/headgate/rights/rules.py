@@ -13,7 +13,10 @@ from typing import Any, Self
 import msgspec
 
 from headgate.filters.filter import Filter
+from headgate.filters.likeness import Pattern
+from headgate.filters.syntax import Comparison, Condition, In, Like, Literal, Name, walk
 from headgate.model.errors import HeadgateError, named
+from headgate.model.limits import FILTER_LIMITS
 from headgate.model.values import format_timestamp, parse_timestamp
 
 PRINCIPAL_CHARS_MAX = 256
@@ -58,6 +61,8 @@ class OnExcess(Enum):
 
 
 EVERYTHING = Filter.everything()
+_TEXT_MAX = FILTER_LIMITS.text_chars
+_LONG = _TEXT_MAX // 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +97,15 @@ class Rule:
         if self.attributes is None and self.strict.upper:
             return self.filter.names
         return self.attributes
+
+    @cached_property
+    def _streams_named(self) -> tuple[frozenset[str], tuple[Pattern, ...]]:
+        return streams_named(self.filter.condition)
+
+    def names_stream(self, stream: str) -> bool:
+        """Whether the filter speaks of this very stream of the broker's own, such as `$policy`."""
+        texts, patterns = self._streams_named
+        return stream in texts or any(pattern.matches(stream) for pattern in patterns)
 
     @cached_property
     def id(self) -> str:
@@ -231,8 +245,26 @@ def _check_parts(rule: Rule) -> None:
         raise PolicyError("`validity` ends before it begins")
 
 
+def streams_named(condition: Condition) -> tuple[frozenset[str], tuple[Pattern, ...]]:
+    """The streams that a condition names: as they are, or by a pattern that begins with `$`."""
+    texts: set[str] = set()
+    patterns: list[Pattern] = []
+    for node, _ in walk(condition):
+        match node:
+            case Comparison("=", Name("$stream"), Literal(_, str(text))):
+                texts.add(text)
+            case In(Name("$stream"), values):
+                texts.update(one.value for one in values if isinstance(one.value, str))
+            case Like(Name("$stream"), pattern, escape) if pattern.startswith("$"):
+                patterns.append(Pattern.read(pattern, escape))
+    return frozenset(texts), tuple(patterns)
+
+
 def _check_filters(rule: Rule) -> None:
     for name, bound in (("filter", rule.filter), ("lower", rule.lower)):
+        # It is kept as it prints, and has to be read again: printing may lengthen it a little.
+        if bound is not None and len(bound.as_written) > _LONG and len(str(bound)) > _TEXT_MAX:
+            raise PolicyError(f"`{name}` of a right has at most {_TEXT_MAX:,} characters")
         if bound is not None and bound.has_residue:
             raise PolicyError(
                 f"`{name}` of a right can't do arithmetic or compare attributes: `{bound}` "
