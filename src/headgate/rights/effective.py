@@ -55,7 +55,7 @@ class Rights:
     def reading(self, event: Event) -> tuple[Rule, ...]:
         """The rules that let it receive this event."""
         # The filters are asked first and at once: this is what every delivery costs.
-        values = event.attributes
+        values = event._values
         own = brokers_own_stream(event)
         return tuple(
             [
