@@ -5,11 +5,11 @@ They come from a server of processes that has imported everything: each starts i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from headgate.rights.changes import Batch, Change, Grant, Revoke
 from headgate.rights.history import PolicyHistory, StaleVersionError
@@ -35,16 +35,45 @@ PROCESSES.set_forkserver_preload(
 
 GATE_S = 60.0
 
+T = TypeVar("T")
+
 Told: TypeAlias = tuple[str, int]
+Race: TypeAlias = tuple[list[int], list[tuple[int, int]]]
 
 
-def open_and_apply(where: str, number: int, gate: Any, answers: Any) -> None:
-    gate.wait(GATE_S)
+def at_once(names: str, work: Callable[..., T], where: str, *more: object) -> list[T]:
+    """What processes answer that work on a store at the same time, one for each letter."""
+    gate = PROCESSES.Barrier(len(names))
+    started = []
+    for name in names:
+        heard, told = PROCESSES.Pipe(duplex=False)
+        process = PROCESSES.Process(target=_answer, args=(told, gate, work, where, name, *more))
+        process.start()
+        told.close()
+        started.append((process, heard))
     try:
-        with closing(open_acl_store(where)) as store:
-            answers.put(str(store.apply(granting(f"p{number}"))))
-    except StoreError as refusal:
-        answers.put(str(refusal))
+        return [heard.recv() for _, heard in started]  # or `EOFError` where one has died
+    finally:
+        for process, heard in started:
+            process.kill()
+            process.join()
+            process.close()
+            heard.close()
+
+
+def _answer(told: Connection, gate: Any, work: Callable[..., Any], where: str, *more: Any) -> None:
+    name, *others = more
+    try:
+        told.send(work(where, name, gate, *others))
+    except BaseException:
+        gate.abort()
+        raise
+
+
+def open_and_apply(where: str, name: str, gate: Any) -> int:
+    gate.wait(GATE_S)
+    with closing(open_acl_store(where)) as store:
+        return store.apply(granting(name))
 
 
 def apply_for_ever(where: str, name: str, told: Connection) -> None:
@@ -61,8 +90,11 @@ def apply_for_ever(where: str, name: str, told: Connection) -> None:
         told.send((str(refusal), number))
 
 
-def race(where: str, name: str, rounds: int, gate: Any, answers: Any) -> None:
-    """Grant something, then add one to a counter in the policy as the other does: who wins?"""
+def race(where: str, name: str, gate: Any, rounds: int) -> Race:
+    """Grant something, then add one to a counter in the policy as the others do: who wins?
+
+    Gives the versions of what was granted, and of each race won the version expected and made.
+    """
     granted: list[int] = []
     won: list[tuple[int, int]] = []
     with closing(open_acl_store(where, busy_s=60)) as store:
@@ -74,7 +106,7 @@ def race(where: str, name: str, rounds: int, gate: Any, answers: Any) -> None:
             gate.wait(GATE_S)
             with suppress(StaleVersionError):
                 won.append((expected, store.apply(more, expected=expected)))
-    answers.put((granted, won))
+    return granted, won
 
 
 def counted(history: PolicyHistory) -> int:

@@ -15,10 +15,10 @@ from headgate.stores.acl import AclStore
 from headgate.stores.opening import open_acl_store
 from tests.proofs import COUNTED, proof_size
 from tests.stores.administrators import (
-    PROCESSES,
     WIDTH,
     Told,
     applying,
+    at_once,
     counted,
     race,
 )
@@ -32,16 +32,7 @@ def test_administrators_at_once_lose_no_update_and_only_one_wins_each_race(
 ) -> None:
     rounds = proof_size(test=60, soak=3_000)
     open_acl_store(where).close()
-    gate, answers = PROCESSES.Barrier(2), PROCESSES.SimpleQueue()
-    processes = [
-        PROCESSES.Process(target=race, args=(where, name, rounds, gate, answers), daemon=True)
-        for name in ("alice", "bob")
-    ]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
-    told = [answers.get() for _ in processes]
+    told = at_once("ab", race, where, rounds)
     granted = [version for some, _ in told for version in some]
     won = [one for _, some in told for one in some]
     assert len(won) == rounds

@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, text
 
 from headgate.stores.acl import AclStore, StoreError
 from headgate.stores.opening import open_acl_store
-from tests.stores.administrators import PROCESSES, open_and_apply
+from tests.stores.administrators import at_once, open_and_apply
 from tests.stores.examples import granting, url_of
 
 
@@ -46,14 +46,4 @@ def test_a_migration_that_fails_leaves_nothing(opened: Callable[[], AclStore], w
 
 
 def test_processes_that_open_a_new_store_at_once_make_its_tables_once(where: str) -> None:
-    gate, answers = PROCESSES.Barrier(4), PROCESSES.SimpleQueue()
-    processes = [
-        PROCESSES.Process(target=open_and_apply, args=(where, number, gate, answers))
-        for number in range(4)
-    ]
-    for process in processes:
-        process.start()
-    found = sorted(answers.get() for _ in processes)
-    for process in processes:
-        process.join()
-    assert found == ["1", "2", "3", "4"]
+    assert sorted(at_once("abcd", open_and_apply, where)) == [1, 2, 3, 4]
