@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from headgate.rights.changes import Batch, Change, Grant, Revoke
 from headgate.rights.history import PolicyHistory, StaleVersionError
 from headgate.rights.rules import Action, Rule
 from headgate.stores.acl import StoreError
+from headgate.stores.databases import SqliteDatabase
 from headgate.stores.opening import open_acl_store
 from tests.stores.examples import batch, granting
 
@@ -74,6 +76,15 @@ def open_and_apply(where: str, name: str, gate: Any) -> int:
     gate.wait(GATE_S)
     with closing(open_acl_store(where)) as store:
         return store.apply(granting(name))
+
+
+def connect_many(where: str, name: str, gate: Any, rounds: int) -> int:
+    databases = [SqliteDatabase(Path(where, str(n)), GATE_S, create=True) for n in range(rounds)]
+    for database in databases:
+        gate.wait(GATE_S)
+        database.connected().close()
+        database.engine.dispose()
+    return rounds
 
 
 def apply_for_ever(where: str, name: str, told: Connection) -> None:

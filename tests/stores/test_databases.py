@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from headgate.stores.acl import AclStore, StoreError
 from headgate.stores.databases import FILE, WRITERS_LOCK
 from headgate.stores.opening import open_acl_store
+from tests.stores.administrators import at_once, connect_many, race
 from tests.stores.examples import granting
 from tests.stores.postgresql import PASSWORD, PostgresqlServer
 
@@ -44,7 +46,7 @@ def test_a_locked_file_is_waited_for_and_then_refused(tmp_path: Path) -> None:
         other.execute("BEGIN IMMEDIATE")
         with closing(open_acl_store(tmp_path, busy_s=0.05)) as store:
             assert store.history().version == 1  # whoever reads doesn't wait
-            with refused(rf"^the policy in `.*{FILE}`: .*locked, somebody else is writing: try"):
+            with quickly(), refused(rf"^the policy in `.*{FILE}`: .*locked, somebody else is wri"):
                 store.apply(granting("bob"))
             other.rollback()
             assert store.apply(granting("bob")) == 2
@@ -58,10 +60,29 @@ def test_a_locked_server_is_waited_for_and_then_refused(postgresql: PostgresqlSe
     ):
         other.execute(f"SELECT pg_advisory_xact_lock({WRITERS_LOCK})".encode())
         assert store.history().version == 0
-        with refused("lock timeout, somebody else is writing: try again"):
+        with quickly(), refused("lock timeout, somebody else is writing: try again"):
             store.apply(granting("bob"))
         other.rollback()
         assert store.apply(granting("bob")) == 1
+
+
+def test_processes_that_make_a_file_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    """SQLite doesn't wait where two turn on the write-ahead log at once: one would be refused."""
+    assert at_once("abcd", connect_many, str(tmp_path), 60) == [60] * 4
+
+
+def test_a_new_file_that_stays_locked_is_refused(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / FILE)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with quickly(), refused("locked, somebody else is writing: try again"):
+            open_acl_store(tmp_path, busy_s=0.05)
+
+
+@contextmanager
+def quickly() -> Iterator[None]:
+    begin = time.monotonic()
+    yield
+    assert time.monotonic() - begin < 10
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
@@ -202,12 +223,11 @@ def test_a_server_that_may_only_be_read_is_named(postgresql: PostgresqlServer) -
 def test_a_stricter_isolation_of_the_server_makes_no_stale_reads(
     postgresql: PostgresqlServer,
 ) -> None:
+    """What others commit while one waits for the lock is seen, whatever the server's default."""
     url = f"{postgresql.new_database()}?options=-cdefault_transaction_isolation%3Dserializable"
-    with closing(open_acl_store(url)) as one, closing(open_acl_store(url)) as other:
-        for number in range(5):
-            one.apply(granting(f"a{number}"))
-            other.apply(granting(f"b{number}"))
-        assert one.history().version == 10
+    open_acl_store(url).close()
+    told = at_once("ab", race, url, 20)
+    assert sum(len(won) for _, won in told) == 20
 
 
 @pytest.mark.parametrize(

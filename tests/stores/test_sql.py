@@ -6,12 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, event, insert, text
 
+from headgate.rights.changes import Revoke
 from headgate.rights.history import PolicyHistory
 from headgate.rights.rules import PolicyError
 from headgate.stores.acl import AclStore, StoreError, UnknownOutcomeError
@@ -19,7 +21,7 @@ from headgate.stores.chain import START, Record
 from headgate.stores.opening import open_acl_store
 from headgate.stores.schema import batches
 from headgate.stores.sql import _ROWS_AT_ONCE, SqlAclStore
-from tests.stores.examples import granting, said, url_of
+from tests.stores.examples import batch, granting, rule, said, url_of
 from tests.stores.postgresql import PostgresqlServer
 
 Opening = Callable[[], AclStore]
@@ -190,19 +192,30 @@ def test_many_versions_come_in_part_by_part(opened: Opening) -> None:
         assert opened().history().version == expected
 
 
-def test_an_interrupt_between_commit_and_memory_leaves_no_half_version(
-    store: AclStore, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [
+        ("_commit", 0),  # before the history has taken anything in
+        ("_with_members", 1),  # when it has taken in the rules, but not yet the batch
+        ("current", 0),  # when it has taken in all
+    ],
+)
+def test_an_interrupt_after_the_commit_leaves_no_half_version(
+    store: AclStore, monkeypatch: pytest.MonkeyPatch, method: str, call: int
 ) -> None:
-    real = PolicyHistory._commit
+    store.apply(granting("alice"))
+    real, calls = getattr(PolicyHistory, method), count()
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+    def interrupted(*arguments: object) -> object:
+        if next(calls) == call:
+            raise KeyboardInterrupt
+        return real(*arguments)
 
-    monkeypatch.setattr(PolicyHistory, "_commit", interrupted)
+    monkeypatch.setattr(PolicyHistory, method, interrupted)
     with pytest.raises(KeyboardInterrupt):
         store.apply(granting("bob"))
-    monkeypatch.setattr(PolicyHistory, "_commit", real)
-    assert said(store.history()) == said(PolicyHistory.of([granting("bob")]))
+    assert said(store.history()) == said(PolicyHistory.of([granting("alice"), granting("bob")]))
+    assert store.apply(batch(Revoke(rule("bob")))) == 3
 
 
 def test_threads_may_share_a_store(store: AclStore) -> None:

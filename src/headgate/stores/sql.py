@@ -35,7 +35,8 @@ class SqlAclStore:
         self._database = database
         self._lock = RLock()
         self._closed = False
-        self._forget()
+        self._history = PolicyHistory()
+        self._digests = {0: START}
         try:
             self._open(create=create)
         except BaseException:
@@ -120,8 +121,7 @@ class SqlAclStore:
             from headgate.stores.migrating import migrate
 
             with self._writing("it is not known whether the tables were made") as connection:
-                if schema_of(connection) != SCHEMA:  # somebody else may have been quicker
-                    migrate(connection)
+                migrate(connection)  # from where it is by now: somebody may have been quicker
 
     @contextmanager
     def _using(self) -> Iterator[None]:
@@ -141,6 +141,11 @@ class SqlAclStore:
             except SQLAlchemyError as problem:
                 failed = one_line(getattr(problem, "orig", None) or problem)
                 raise UnknownOutcomeError(f"the commit failed ({failed}), and {unknown}") from None
+
+    @property
+    def _digest(self) -> str:
+        """The digest of the version that we have."""
+        return self._digests[self._history.version]
 
     def _catch_up(self) -> None:
         with self._database.connected() as connection:
@@ -185,19 +190,12 @@ class SqlAclStore:
         return record.batch()
 
     def _follow(self, record: Record, batch: Batch) -> None:
-        """Make a stored version the current one."""
+        """Make a stored version the current one; an interrupt leaves us at one of the two."""
+        self._digests[record.version] = record.digest
         try:
             self._history.apply(batch)
-            self._digest = record.digest
         except PolicyError as problem:
             raise StoreError(f"version {record.version} can't be applied: {problem}") from None
-        except BaseException:
-            self._forget()  # an interrupt may have left half a version
-            raise
-
-    def _forget(self) -> None:
-        self._history = PolicyHistory()
-        self._digest = START
 
 
 def _begin(connection: Connection, version: int, stream: str, offset: int) -> None:
