@@ -82,15 +82,17 @@ def test_a_refused_file_leaves_no_version_for_the_validities_either(store: AclSt
 class Overtaken:
     """A store to which somebody else comes first, some times."""
 
-    def __init__(self, store: AclStore, times: int) -> None:
+    def __init__(self, store: AclStore, times: int, spared: int = 0) -> None:
         self._store = store
         self._left = times
+        self._spared = spared
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._store, name)
 
     def apply(self, batch: Batch, expected: int | None = None) -> int:
-        if self._left:
+        self._spared -= 1
+        if self._spared < 0 < self._left:
             self._left -= 1
             other = Rule(f"other-{self._left}", Action.SUBSCRIBE)
             self._store.apply(Batch((Grant(other),), "other", NOW))
@@ -110,6 +112,16 @@ def test_who_named_a_version_and_is_overtaken_is_told(store: AclStore) -> None:
     with pytest.raises(StaleVersionError, match="expected version 0, but the current one is 1"):
         apply_file(overtaken, file("tom"), lambda: NOW, "ann", expected=0)
     assert store.history().version == 1
+
+
+def test_who_is_overtaken_after_the_validities_is_told_too(store: AclStore) -> None:
+    ending = Rule("ann", Action.SUBSCRIBE, valid_until=NOW + timedelta(days=1))
+    store.apply(batch(Grant(ending)))
+    overtaken: AclStore = Overtaken(store, 1, spared=1)  # type: ignore[assignment]
+    later = NOW + timedelta(days=2)
+    with pytest.raises(StaleVersionError, match="expected version 2, but the current one is 3"):
+        apply_file(overtaken, file("tom"), lambda: later, "ann", expected=1)
+    assert [rule.principal for rule in store.history().current().rules()] == ["other-0"]
 
 
 def test_who_is_overtaken_again_and_again_gives_up(

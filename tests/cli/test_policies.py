@@ -365,6 +365,9 @@ def test_a_subscription_that_would_be_refused_is_noted(write: Write) -> None:
         "wider than the upper bound\n"
     )
     assert policy(*words, "x > 1").stderr == ""
+    withheld = policy(*words, "x < 0")
+    assert json.loads(withheld.stdout)["decision"] == "withhold"
+    assert withheld.stderr == ""
 
 
 def test_a_validity_that_is_over_is_noted_until_a_version_says_so(

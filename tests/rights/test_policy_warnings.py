@@ -31,7 +31,7 @@ def test_a_right_that_hangs_on_what_it_hides_is_named() -> None:
         RULE + SUBSCRIBE + ", filter: secret > 1}",
         RULE + SUBSCRIBE + ", filter: secret > 1, strict: upper}",
         RULE + "{principal: a, action: publish, filter: secret > 1, attributes: [x]}",
-        RULE + "{principal: ward-7, action: connect}\ngroups: {ward-8: []}",
+        RULE + "{principal: cardiology-7, action: connect}\ngroups: {cardiology-8: []}",
         RULE + "{principal: jane, action: connect}\ngroups: {janes: [jane]}",
     ],
 )

@@ -38,17 +38,12 @@ class Applied:
 
 def plan(history: PolicyHistory, file: PolicyFile, now: datetime) -> Plan:
     """What would be done; the history stays as it is."""
-    return _planned(history, file, now)[0]
-
-
-def _planned(history: PolicyHistory, file: PolicyFile, now: datetime) -> tuple[Plan, PolicyHistory]:
-    """The plan, and the history on which the file's own batch would be applied."""
     base = history.version
     first = due(history.current(), now)
     if first is not None:
         history = PolicyHistory.of(batch for _, batch in history.batches())
         history.apply(first)
-    return Plan(base, first, diff(history.current(), file.at(now))), history
+    return Plan(base, first, diff(history.current(), file.at(now)))
 
 
 def apply_file(
@@ -71,10 +66,9 @@ def apply_file(
         if not done:
             history.check_expected(expected)
         now = clock()
-        planned, before = _planned(history, file, now)
+        planned = plan(history, file, now)
+        # Made before anything is stored: a refusal leaves no version for the validities alone.
         batch = Batch(planned.changes, author, now, why) if planned.changes else None
-        if batch is not None:
-            before.check(batch)  # so that a refusal leaves no version for the validities alone
         try:
             version = planned.base
             if planned.due is not None:
