@@ -190,7 +190,7 @@ def test_a_rule_reads_as_the_papers_write_it() -> None:
         "[John Doe, subscribe, type = 'quote']"
     )
     full = rule("p", filter_="a = 1", attributes=["b", "a"], strict="upper")
-    assert str(full) == "[p, subscribe, a = 1, strict: upper, attributes: ['a', 'b']]"
+    assert str(full) == "[p, subscribe, a = 1, strict: upper, attributes: a b]"
     assert str(rule("p")) == "[p, subscribe, TRUE]"
 
 

@@ -169,7 +169,9 @@ class Rule:
 
     def __str__(self) -> str:
         said = self.to_json()
-        rest = ", ".join(f"{key}: {value}" for key, value in said.items() if key not in _NAMED)
+        rest = ", ".join(
+            f"{key}: {_in_words(value)}" for key, value in said.items() if key not in _NAMED
+        )
         content = said.get("filter", "" if self.action is Action.CONNECT else "TRUE")
         parts = [self.principal, self.action.value, content, rest]
         return f"[{', '.join(part for part in parts if part)}]"
@@ -180,6 +182,12 @@ class Rule:
             self.on_excess, self.attributes, self.topics, self.valid_from, self.valid_until,
             self.via,
         )  # fmt: skip
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{end} {moment}" for end, moment in value.items())
+    return " ".join(value) if isinstance(value, list) else str(value)
 
 
 _NAMED = ("principal", "action", "filter")
