@@ -179,7 +179,8 @@ def seen(rules: Sequence[Said], body: Any, known: Said, event: Said) -> tuple[An
     readable: Names = None if None in sets else frozenset().union(*(names or () for names in sets))
     body = cut(body, readable)
     known = {name: value for name, value in known.items() if readable is None or name in readable}
-    if all("topics" in rule for rule in granting) and "topics" in body:
+    open_ = [names for rule, names in zip(granting, sets, strict=True) if "topics" not in rule]
+    if not any(names is None or "topics" in names for names in open_) and "topics" in body:
         allowed = {topic for rule in rules for topic in rule.get("topics", ())}
         body = {**body, "topics": [topic for topic in body["topics"] if topic in allowed]}
     return body, known

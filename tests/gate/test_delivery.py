@@ -308,6 +308,19 @@ def test_topics_that_may_not_be_subscribed_are_cut_where_only_topic_rules_grant(
     assert view_of(gate(event, plain.current(), subscription("p"))) == event
 
 
+def test_a_rule_that_does_not_let_read_topics_opens_none_of_them() -> None:
+    event = Event.of({"topics": ["red", "hidden"], "x": 1})
+    for attributes, seen in ((["x"], ["red"]), (["x", "topics"], ["red", "hidden"])):
+        both = policy(
+            grant("p", topics=["red"]), grant("p", filter_="x = 1", attributes=attributes)
+        )
+        view = view_of(gate(event, both.current(), subscription("p")))
+        assert view == Event.of({"topics": seen, "x": 1})
+    strict = policy(grant("p", topics=["red"]), grant("p", filter_="x = 1", strict="upper"))
+    view = view_of(gate(event, strict.current(), subscription("p")))
+    assert view == Event.of({"topics": ["red"], "x": 1})
+
+
 def test_streams_of_the_broker_are_reached_only_by_rules_that_name_the_stream() -> None:
     own = Event.of({"a": 1}).with_known({"$stream": "$policy"})
     ordinary = Event.of({"a": 1}).with_known({"$stream": "orders"})

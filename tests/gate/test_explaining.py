@@ -88,7 +88,7 @@ def test_a_topic_that_is_not_shared_and_a_stream_that_is_not_named_are_told() ->
     assert found.because.endswith("where no topic is shared")
     own = Event.of({"a": 1}).with_known({"$stream": "$policy"})
     found = explain(own, policy(grant("p")).current(), subscription("p"))
-    assert "its stream is not named" in found.because
+    assert "has to be named" in found.because
 
 
 @pytest.mark.parametrize(
@@ -139,3 +139,14 @@ def test_every_explanation_agrees_with_the_gate() -> None:
                 assert told.outcome == outcome
             else:
                 assert outcome.reason.value in found.because
+
+
+def test_the_rules_of_the_domain_and_topics_that_are_cut_are_named() -> None:
+    version = policy(grant("p", topics=["red"]), grant("d", attributes=["topics"])).current()
+    event = Event.of({"a": 1, "topics": ["red", "blue"]})
+    found = explain(event, version, subscription("p", domain="d"))
+    assert [one.rule.principal for one in found.granting] == ["p"]
+    assert [one.rule.principal for one in found.domain_granting] == ["d"]
+    assert found.cut == ("a", "topics")
+    alone = explain(event, version, subscription("p"))
+    assert (alone.domain_granting, alone.cut) == ((), ("topics",))

@@ -107,9 +107,10 @@ def read(event: Event, version: PolicyVersion, principal: str) -> Reading | None
     if not rules:
         return None
     readable: frozenset[str] | None = frozenset()
-    by_topic_alone = True
+    topics: frozenset[str] | None = rights.topics
     for rule in rules:
         names = rule.readable
         readable = None if names is None or readable is None else readable | names
-        by_topic_alone = by_topic_alone and rule.topics is not None
-    return Reading(rules, readable, rights.topics if by_topic_alone else None)
+        if rule.topics is None and (names is None or TOPICS in names):
+            topics = None  # a rule without topics of its own that lets read them, lets read all
+    return Reading(rules, readable, topics)

@@ -13,7 +13,7 @@ from headgate.filters.printing import print_condition
 from headgate.filters.syntax import And, Condition, Or
 from headgate.gate.delivery import Outcome, Reason, View, gate, read
 from headgate.model.events import Event
-from headgate.rights.effective import Granted, reaches
+from headgate.rights.effective import TOPICS, Granted, reaches, topics_of
 from headgate.rights.history import PolicyVersion
 from headgate.rights.rules import Rule
 from headgate.rights.subscriptions import Subscription
@@ -25,7 +25,11 @@ class Explanation:
 
     outcome: Outcome
     granting: tuple[Granted, ...]
+    """The principal's rules that grant the event."""
+    domain_granting: tuple[Granted, ...]
+    """The rules of the domain that it is connected through, if it is."""
     cut: tuple[str, ...]
+    """What the reader may not see, or (`topics`) not all of."""
     because: str
 
     @property
@@ -47,18 +51,24 @@ NOTHING_FOR_YOU = "nothing that you may read here matches your subscription"
 def explain(event: Event, version: PolicyVersion, subscription: Subscription) -> Explanation:
     """For the administrator: rules, where they come from, what was cut, and what failed."""
     outcome = gate(event, version, subscription)
-    reading = read(event, version, subscription.principal)
-    rules = () if reading is None else reading.rules
-    rights = version.rights_of(subscription.principal)
-    granting = tuple(one for one in rights.granted if one.rule in rules)
-    seen = event if reading is None else reading.cut(event)
-    if subscription.domain is not None:
-        domain = read(event, version, subscription.domain)
-        seen = seen if domain is None else domain.cut(seen)
-    cut = tuple(sorted(event.names - seen.names))
-    return Explanation(
-        outcome, granting, cut, _because(outcome, event, seen, version, subscription)
-    )
+    seen, granting = _seen(event, event, version, subscription.principal)
+    seen, domain_granting = _seen(event, seen, version, subscription.domain)
+    cut = event.names - seen.names
+    if topics_of(seen) != topics_of(event):
+        cut |= {TOPICS}
+    because = _because(outcome, event, seen, version, subscription)
+    return Explanation(outcome, granting, domain_granting, tuple(sorted(cut)), because)
+
+
+def _seen(
+    event: Event, left: Event, version: PolicyVersion, reader: str | None
+) -> tuple[Event, tuple[Granted, ...]]:
+    """What a reader's rules leave of what is left of an event, and which rules those are."""
+    reading = None if reader is None else read(event, version, reader)
+    if reader is None or reading is None:
+        return left, ()
+    granted = version.rights_of(reader).granted
+    return reading.cut(left), tuple(one for one in granted if one.rule in reading.rules)
 
 
 def explain_to_subscriber(
@@ -100,7 +110,7 @@ def _what_fails(rule: Rule, event: Event) -> str:
         return f"`{nearest_failure(rule.filter, event)}` is not true"
     if not reaches(rule, event, own=None):
         return "no topic is shared"
-    return "its stream is not named, as it must be for one of the broker itself"
+    return "its stream is one of the broker itself, and has to be named: `$stream = '…'`"
 
 
 def nearest_failure(filter_: Filter, event: Event) -> str:
