@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -219,6 +220,43 @@ def test_a_cycle_of_groups_is_refused_and_shown() -> None:
             history.apply(batch(*changes))
     history.apply(batch(Leave("b", "a"), Join("a", "c")))
     assert history.current().groups()["a"] == {"c"}
+
+
+def test_each_group_is_looked_at_once_for_the_cycles_of_a_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked = 0
+    groups_at = PolicyHistory._groups_at
+
+    def counted(history: PolicyHistory, member: str, version: int) -> frozenset[str]:
+        nonlocal looked
+        looked += 1
+        return groups_at(history, member, version)
+
+    monkeypatch.setattr(PolicyHistory, "_groups_at", counted)
+    many = 200
+    names = [f"g{number:03}" for number in range(many)]
+    near = [(one, other) for at, one in enumerate(names) for other in names[at + 1 : at + 4]]
+    history = policy(*map(CreateGroup, names), *(Join(*edge) for edge in near))
+    assert looked < 5 * many
+    looked = 0
+    with pytest.raises(PolicyError, match=r"^change 2 .*: g001 in g199 in .* in … in g001$"):
+        history.apply(batch(Join("g000", "p"), Join("g199", "g001")))
+    assert looked < 5 * many
+
+
+def test_what_makes_no_cycle_in_the_end_is_none() -> None:
+    history = policy(CreateGroup("a"), CreateGroup("b"), Join("b", "a"))
+    history.apply(batch(Join("a", "b"), Leave("b", "a")))
+    assert history.current().groups() == {"a": {"b"}, "b": frozenset()}
+
+
+def test_ways_through_groups_are_written_out_for_rules_only() -> None:
+    names = [f"g{number:03}" for number in range(100)]
+    chain: list[Change] = [Join(above, below) for below, above in pairwise(names)]
+    history = policy(*map(CreateGroup, names), *chain, Join("g000", "p"), grant("g099"))
+    (granted,) = history.current().rights_of("p").granted
+    assert granted.through == tuple(names)
 
 
 def above(version: PolicyVersion, name: str) -> set[str]:

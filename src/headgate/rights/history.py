@@ -8,8 +8,9 @@ version takes memory for what it changed.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Generic, Self, TypeVar, final
 
 from headgate.model.errors import named, printable
@@ -32,6 +33,7 @@ T = TypeVar("T")
 _NO_RULES: dict[Rule, bool] = {}
 _RIGHTS_MAX = 500_000
 _PAST_RIGHTS_MAX = 4_096
+_CYCLE_SHOWN_MAX = 10
 
 
 class UnknownVersionError(PolicyError):
@@ -185,7 +187,8 @@ class PolicyHistory:
             try:
                 draft.apply(change, batch)
             except PolicyError as refusal:
-                raise PolicyError(printable(f"change {number} (`{change}`): {refusal}")) from None
+                raise _of_change(number, change, refusal) from None
+        draft.check_no_cycle(batch)
         return draft
 
     def _commit(self, batch: Batch, draft: _Draft) -> None:
@@ -251,20 +254,21 @@ class PolicyHistory:
     def _gathered(self, principal: str, version: int) -> Rights:
         """The union of a principal's own rules and those of all its groups, breadth first."""
         granted: list[Granted] = []
-        through: dict[str, tuple[str, ...]] = {principal: ()}
+        below: dict[str, str | None] = {principal: None}
         waiting = [principal]
         since = 0
         for name in waiting:  # grows while we walk
-            path = through[name]
             for timeline in (self._rules.get(name), self._groups.get(name)):
                 if timeline is not None:
                     at = bisect_right(timeline.versions, version)
                     since = max(since, timeline.versions[at - 1] if at else 0)
-            rules = self._rules_at(name, version)
-            granted += [Granted(rule, path) for rule, valid in rules.items() if valid]
+            valid = [rule for rule, begun in self._rules_at(name, version).items() if begun]
+            if valid:
+                path = _path(below, name)[1:]
+                granted += [Granted(rule, path) for rule in valid]
             for group in sorted(self._groups_at(name, version)):
-                if group not in through:
-                    through[group] = (*path, group)
+                if group not in below:
+                    below[group] = name
                     waiting.append(group)
         return Rights(principal, since, tuple(granted))
 
@@ -305,6 +309,20 @@ class PolicyVersion:
             for group, members in sorted(self.history._members.items())
             if members.exists.at(self.number, False)
         }
+
+
+def _of_change(number: int, change: Change, refusal: PolicyError) -> PolicyError:
+    return PolicyError(printable(f"change {number} (`{change}`): {refusal}"))
+
+
+def _path(below: Mapping[str, str | None], name: str) -> tuple[str, ...]:
+    """From where a search began up to a name."""
+    path: list[str] = []
+    step: str | None = name
+    while step is not None:
+        path.append(step)
+        step = below[step]
+    return tuple(reversed(path))
 
 
 class _Draft:
@@ -376,9 +394,6 @@ class _Draft:
         self._check_known(group)
         if group in self._groups_of(member):
             raise PolicyError(f"{named(member)} is a member of {named(group)} already")
-        cycle = self._path_up(group, member)
-        if cycle is not None:
-            raise PolicyError(f"this makes a cycle: {' in '.join((member, *cycle))}")
         self._change(group, member, joined=True)
 
     def _change(self, group: str, member: str, *, joined: bool) -> None:
@@ -392,18 +407,54 @@ class _Draft:
         stayed = any(changed.get(member, True) for member in (members.now if members else ()))
         return stayed or any(changed.values())
 
-    def _path_up(self, group: str, sought: str) -> tuple[str, ...] | None:
-        """How one comes from a group to one above it (or to itself)."""
-        paths: dict[str, tuple[str, ...]] = {group: (group,)}
+    def check_no_cycle(self, batch: Batch) -> None:
+        """Refuse a group that ends up within itself: each group is looked at once for a batch."""
+        joins = {
+            (change.group, change.member): number
+            for number, change in enumerate(batch.changes, start=1)
+            if isinstance(change, Join)
+        }
+        edges = self._cycle(group for group, _ in joins)
+        if edges:
+            number = max(joins.get(edge, 0) for edge in edges)
+            change = batch.changes[number - 1]
+            assert isinstance(change, Join)
+            cycle = [change.member, *self._path_up(change.group, change.member)]
+            if len(cycle) > _CYCLE_SHOWN_MAX:
+                cycle[_CYCLE_SHOWN_MAX - 2 : -1] = "…"
+            refusal = PolicyError(f"this makes a cycle: {' in '.join(cycle)}")
+            raise _of_change(number, change, refusal)
+
+    def _cycle(self, starts: Iterable[str]) -> list[tuple[str, str]]:
+        """The memberships of a cycle above these groups, if there is one."""
+        done: set[str] = set()
+        for start in starts:
+            path = {} if start in done else {start: self._above(start)}
+            while path:
+                last = next(reversed(path))
+                name = next(path[last], None)
+                if name is None:
+                    done.add(last)
+                    del path[last]
+                elif name in path:
+                    within = list(path)[list(path).index(name) :]
+                    return [(above, below) for below, above in pairwise([*within, name])]
+                elif name not in done:
+                    path[name] = self._above(name)
+        return []
+
+    def _path_up(self, group: str, sought: str) -> tuple[str, ...]:
+        """The shortest way from a group to one above it (or to itself)."""
+        below: dict[str, str | None] = {group: None}
         waiting = [group]
         for name in waiting:
             if name == sought:
-                return paths[name]
-            for above in sorted(self._seen_groups_of(name)):
-                if above not in paths:
-                    paths[above] = (*paths[name], above)
+                break
+            for above in self._above(name):
+                if above not in below:
+                    below[above] = name
                     waiting.append(above)
-        return None
+        return _path(below, sought)
 
     def _exists(self, group: str) -> bool:
         return self.exists.get(group, self._history._exists_at(group, self._version))
@@ -423,9 +474,11 @@ class _Draft:
             self.rules[principal] = dict(self._history._rules_at(principal, self._version))
         return self.rules[principal]
 
-    def _seen_groups_of(self, member: str) -> Iterable[str]:
+    def _above(self, member: str) -> Iterator[str]:
         seen = self.groups.get(member)
-        return self._history._groups_at(member, self._version) if seen is None else seen
+        return iter(
+            sorted(self._history._groups_at(member, self._version) if seen is None else seen)
+        )
 
     def _groups_of(self, member: str) -> set[str]:
         if member not in self.groups:
