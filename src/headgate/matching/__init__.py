@@ -1,0 +1,1 @@
+"""Which of a million filters match these events? One index for brokers and for Spark."""
