@@ -4,7 +4,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+bold='' plain=''
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 show() {
     printf '$ headgate filter explain'
     for word in "$@"; do

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HEADGATE = Path(sys.executable).with_name("headgate")
 
 
@@ -61,7 +63,37 @@ def test_a_person_at_a_terminal_also_sees_the_caret() -> None:
     assert lines[2].index("^") == lines[1].index("=")
 
 
-def test_an_unknown_command_is_a_usage_error() -> None:
-    result = run("gate")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("gate", "no such command 'gate' (see `headgate --help`)"),
+        ("--gate", "no such option '--gate' (see `headgate --help`)"),
+        ("filter explain", "missing argument 'FILTER' (see `headgate filter explain --help`)"),
+        (
+            "policy apply x --exepct 3",
+            "no such option '--exepct'. Did you mean '--expect'? "
+            "(see `headgate policy apply --help`)",
+        ),
+        (
+            "policy show --version now",
+            "invalid value for '--version': 'now' is not a valid integer "
+            "(see `headgate policy show --help`)",
+        ),
+        ("policy apply x --as", "option '--as' requires an argument (see `headgate --help`)"),
+    ],
+)
+def test_who_mistypes_a_command_is_told_so_in_one_line(words: str, said: str) -> None:
+    result = run(*words.split())
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == f"headgate: {said}\n"
+
+
+def test_nothing_that_was_typed_makes_a_second_line() -> None:
+    assert run("policy", "a\nb\x1b[2J\u2028c").stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", ["", "filter", "policy"])
+def test_who_types_no_command_is_shown_them_all(words: str) -> None:
+    result = run(*words.split())
     assert result.returncode == 2
-    assert "No such command" in result.stderr
+    assert "Commands:" in result.stderr

@@ -1,13 +1,24 @@
 """Is a policy written so that a person understands what it grants?"""
 
 import json
+from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
+from io import StringIO
 
 import pytest
 from click.testing import CliRunner
 
 from headgate.cli import main
-from headgate.cli.policy_output import change_line, limits, moment, origin, rule_line, schema_text
+from headgate.cli.policy_output import (
+    change_line,
+    limits,
+    moment,
+    origin,
+    print_version,
+    rule_line,
+    schema_text,
+)
 from headgate.filters.filter import Filter
 from headgate.rights.changes import (
     Begin,
@@ -22,6 +33,8 @@ from headgate.rights.changes import (
 from headgate.rights.effective import Granted
 from headgate.rights.policy_schema import policy_schema
 from headgate.rights.rules import Action, OnExcess, Rule, Strict
+from tests.rights.policies import grant, policy
+from tests.steps import steps_of
 
 ALL = Rule("ann", Action.SUBSCRIBE)
 
@@ -98,3 +111,12 @@ def test_the_schema_is_printed_as_it_is_published() -> None:
     printed = CliRunner().invoke(main, ["policy", "schema"]).output
     assert printed == schema_text()
     assert json.loads(printed) == policy_schema()
+
+
+def test_a_policy_of_twice_as_many_principals_takes_about_twice_the_work_to_print() -> None:
+    small, large = (
+        policy(*(grant(f"p{number}") for number in range(many))).current() for many in (100, 200)
+    )
+    with redirect_stdout(StringIO()):
+        steps = [steps_of(partial(print_version, version, "")) for version in (small, large)]
+    assert steps[1] <= 2.2 * steps[0]

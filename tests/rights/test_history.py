@@ -380,6 +380,17 @@ def test_past_rights_are_right_however_many_are_asked_for(monkeypatch: pytest.Mo
     assert len(history._past_rights) <= 3
 
 
+def test_nothing_is_kept_of_strangers_however_many_are_asked_for() -> None:
+    history = policy(CreateGroup("g"), Join("g", "member"), grant("g"), grant("p"))
+    for number in range(50):
+        assert history.current().rights_of(f"stranger-{number}").granted == ()
+    assert [history.current().rights_of(name).since for name in ("p", "member", "g")] == [1, 1, 1]
+    assert sorted(history._rights) == ["g", "member", "p"]
+    history.apply(batch(grant("stranger-1")))
+    assert len(history.current().rights_of("stranger-1").granted) == 1
+    assert history.at(1).rights_of("stranger-1").granted == ()
+
+
 def test_a_deep_chain_of_groups_grants_from_its_top_to_its_bottom() -> None:
     depth = 300
     changes: list[Change] = [CreateGroup(f"g{level}") for level in range(depth)]

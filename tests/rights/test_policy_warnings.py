@@ -1,14 +1,18 @@
 """Is a person told of what a file grants and perhaps didn't mean to?"""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
-from headgate.rights.policy_files import read_policy_file
-from headgate.rights.policy_warnings import warnings_about
+from headgate.rights.policy_files import PolicyFile, read_policy_file
+from headgate.rights.policy_warnings import _GroupNames, warnings_about
 from tests.rights.policy_corpus import INTERFACE, RULE, SUBSCRIBE
+from tests.steps import steps_of
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
+LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 
 def warnings(text: str) -> list[str]:
@@ -43,6 +47,44 @@ def test_a_slip_in_a_groups_name_is_asked_about() -> None:
     assert warnings(RULE + "{principal: premum, action: connect}\ngroups: {premium: [jane]}") == [
         "p.yaml:2:5: `premum` is no group and in none: is `premium` meant?"
     ]
+
+
+@pytest.mark.parametrize("slip", ["premum", "preemium", "premiun", "permium", "Premium"])
+def test_each_kind_of_slip_is_asked_about(slip: str) -> None:
+    (warning,) = warnings(RULE + f"{{principal: {slip}, action: connect}}\ngroups: {{premium: []}}")
+    assert warning.endswith(f"`{slip}` is no group and in none: is `premium` meant?")
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [("ann", "amn"), ("bob", "bo"), ("desk-71", "desk-17"), ("x" * 300, "x" * 301), ("ma", "max")],
+)
+def test_two_names_that_happen_to_be_alike_are_no_slip(name: str, group: str) -> None:
+    assert _GroupNames([group]).nearly(name) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{{principal: person-{0}, action: connect}}",
+        "{{principal: group-{0}, action: connect, validity: {{until: 2026-01-01}}}}",
+    ],
+)
+def test_a_file_twice_as_long_takes_about_twice_the_work(line: str) -> None:
+    small, large = (long(line, entries) for entries in (100, 200))
+    works: list[Callable[[PolicyFile], object]] = [
+        lambda file: warnings_about(file, NOW),
+        lambda file: file.at(NOW),
+    ]
+    for work in works:
+        assert steps_of(partial(work, large)) <= 2.2 * steps_of(partial(work, small))
+
+
+def long(line: str, entries: int) -> PolicyFile:
+    numbers = [f"{number:x}".translate(LETTERS) for number in range(entries)]
+    groups = "".join(f"  group-{number}: []\n" for number in numbers)
+    rules = "".join(f"  - {line.format(number)}\n" for number in numbers)
+    return read_policy_file(f"groups:\n{groups}rules:\n{rules}")
 
 
 def test_a_right_that_grants_nothing_is_named() -> None:

@@ -9,7 +9,7 @@ import click
 
 from headgate.cli.filters import filter_group
 from headgate.cli.policies import policy_group
-from headgate.model.errors import FilterSyntaxError, HeadgateError
+from headgate.model.errors import FilterSyntaxError, HeadgateError, printable
 from headgate.rights.history import StaleVersionError
 
 REFUSED = 2
@@ -21,11 +21,29 @@ STALE = 3
 class _Commands(click.Group):
     """Refusals become one line on standard error, and a caret below it where a person looks on."""
 
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **more)
+        except click.UsageError as misuse:
+            _say_how(misuse)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.UsageError as misuse:
+            _say_how(misuse)
         except HeadgateError as refusal:
             _refuse(refusal)
+
+
+def _say_how(misuse: click.UsageError) -> NoReturn:
+    """Click would take four lines; but who typed no command at all is shown them all."""
+    if isinstance(misuse, click.exceptions.NoArgsIsHelpError):
+        raise misuse
+    said = printable(" ".join(misuse.format_message().split())).rstrip(".")
+    command = misuse.ctx.command_path if misuse.ctx else "headgate"
+    click.echo(f"headgate: {said[:1].lower()}{said[1:]} (see `{command} --help`)", err=True)
+    sys.exit(REFUSED)
 
 
 def _refuse(refusal: HeadgateError) -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 import click
@@ -116,15 +117,10 @@ def print_version(version: PolicyVersion, head: str) -> None:
     rules = version.rules()
     click.echo("\nrules" if rules else "\nno rules: nobody may do anything")
     waiting = set(version.pending())
-    for principal in dict.fromkeys(rule.principal for rule in rules):
+    for principal, its_own in groupby(rules, key=lambda rule: rule.principal):
         click.echo(f"  {principal}")
         _print_rules(
-            [
-                (rule, "not yet valid" if rule in waiting else "")
-                for rule in rules
-                if rule.principal == principal
-            ],
-            indent=4,
+            [(rule, "not yet valid" if rule in waiting else "") for rule in its_own], indent=4
         )
 
 

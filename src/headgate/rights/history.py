@@ -193,8 +193,8 @@ class PolicyHistory:
 
     def _commit(self, batch: Batch, draft: _Draft) -> None:
         version = self.version + 1
-        touched = draft.touched()
-        affected = self._with_members(touched)
+        # The members of now are enough: who joins or leaves is touched itself, with its members.
+        affected = self._with_members(draft.touched())
         for principal, rules in draft.rules.items():
             self._rules.setdefault(principal, _Timeline()).put(version, rules)
         for group, exists in draft.exists.items():
@@ -204,7 +204,6 @@ class PolicyHistory:
             for group in before ^ groups:
                 self._members[group].put(version, member, joined=group in groups)
             self._groups.setdefault(member, _Timeline()).put(version, frozenset(groups))
-        affected |= self._with_members(touched)
         for principal in affected:
             self._rights.pop(principal, None)
         self._affected.append(frozenset(affected))
@@ -237,6 +236,8 @@ class PolicyHistory:
     def _rights_at(self, principal: str, version: int) -> Rights:
         latest = self._rights.get(principal)
         if latest is None:
+            if principal not in self._rules and principal not in self._groups:
+                return Rights(principal, 0, ())  # strangers, of whom there is no end
             if len(self._rights) >= _RIGHTS_MAX:
                 self._rights.clear()
             latest = self._gathered(principal, self.version)

@@ -79,6 +79,10 @@ class StatedRule:
     rule: Rule
     place: Place
 
+    def is_over(self, now: datetime) -> bool:
+        """Whether its validity is over."""
+        return self.rule.valid_until is not None and self.rule.valid_until <= now
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyTest:
@@ -103,16 +107,13 @@ class PolicyFile:
 
     def at(self, now: datetime) -> PolicyState:
         """What shall be now: a rule whose validity is over is not granted again."""
-        ended = self.ended(now)
-        return PolicyState(self.groups, tuple(one.rule for one in self.rules if one not in ended))
+        return PolicyState(
+            self.groups, tuple(one.rule for one in self.rules if not one.is_over(now))
+        )
 
     def ended(self, now: datetime) -> list[StatedRule]:
         """The rules whose validity is over."""
-        return [
-            one
-            for one in self.rules
-            if one.rule.valid_until is not None and one.rule.valid_until <= now
-        ]
+        return [one for one in self.rules if one.is_over(now)]
 
 
 def read_policy_file(data: bytes | str, file: str = "policy.yaml") -> PolicyFile:

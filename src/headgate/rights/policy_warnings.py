@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from difflib import get_close_matches
 
 from headgate.model.errors import named, printable
 from headgate.model.values import format_timestamp
 from headgate.rights.policy_files import PolicyFile, StatedRule
 from headgate.rights.rules import Action, Rule
 
+_SLIP_CHARS_MAX = 40
+_ALIKE_CHARS_MIN = 6
+_LONGER_CHARS_MIN = 3
+
 
 def warnings_about(file: PolicyFile, now: datetime) -> list[str]:
     """Each with the file and the line."""
     principals = {member for members in file.groups.values() for member in members}
+    groups = _GroupNames(file.groups)
     said: list[tuple[StatedRule, str]] = []
     for stated in file.rules:
         rule = stated.rule
         said += [(stated, text) for text in _about(rule)]
         if rule.principal not in file.groups and rule.principal not in principals:
-            meant = _nearly(rule.principal, list(file.groups))
+            meant = groups.nearly(rule.principal)
             if meant is not None:
                 text = f"{named(rule.principal)} is no group and in none: is {named(meant)} meant?"
                 said.append((stated, text))
@@ -49,11 +53,34 @@ def _about(rule: Rule) -> Iterator[str]:
             )
 
 
-def _nearly(name: str, groups: list[str]) -> str | None:
-    """A group with nearly this name; `ward-7` and `ward-8` are two names, no slip."""
-    near = get_close_matches(name, groups, n=1, cutoff=0.85)
-    return near[0] if near and _digits(near[0]) == _digits(name) else None
+class _GroupNames:
+    """Finds the group that a name with one slip in it means, however many groups there are.
+
+    A character too many, too few or wrong, and two that changed places, leave something in common:
+    the name without one of its characters.
+    """
+
+    def __init__(self, groups: Iterable[str]) -> None:
+        self._groups: dict[tuple[str, str], str] = {}
+        for group in groups:
+            for slip in _slips(group):
+                self._groups.setdefault(slip, group)
+
+    def nearly(self, name: str) -> str | None:
+        near = (self._groups[slip] for slip in _slips(name) if slip in self._groups)
+        return next((group for group in near if _is_slip(name, group)), None)
 
 
-def _digits(name: str) -> str:
-    return "".join(char for char in name if char.isdigit())
+def _slips(name: str) -> Iterator[tuple[str, str]]:
+    """The name, and what is left of it without one character; `ward-7` and `ward-8` are no slip."""
+    if len(name) <= _SLIP_CHARS_MAX:
+        digits = "".join(char for char in name if char.isdigit())
+        yield name, digits
+        for at in range(len(name)):
+            yield name[:at] + name[at + 1 :], digits
+
+
+def _is_slip(name: str, group: str) -> bool:
+    """Whether it is more likely than two short names that happen to be alike."""
+    shorter = min(len(name), len(group))
+    return shorter >= (_ALIKE_CHARS_MIN if len(name) == len(group) else _LONGER_CHARS_MIN)
