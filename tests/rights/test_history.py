@@ -24,6 +24,7 @@ from headgate.rights.changes import (
     Leave,
     Revoke,
 )
+from headgate.rights.effective import Rights
 from headgate.rights.history import (
     PolicyHistory,
     PolicyVersion,
@@ -378,6 +379,27 @@ def test_past_rights_are_right_however_many_are_asked_for(monkeypatch: pytest.Mo
     expected = [photograph(history.at(number)) for number in range(13)]
     assert [photograph(history.at(number)) for number in range(13)] == expected
     assert len(history._past_rights) <= 3
+
+
+def test_rights_gathered_while_a_version_is_made_are_not_taken_for_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One thread looks at the policy while another one takes a right away."""
+    history = policy(grant("p"))
+    gathered = PolicyHistory._gathered
+
+    def overtaken(self: PolicyHistory, principal: str, version: int) -> Rights:
+        found = gathered(self, principal, version)
+        monkeypatch.undo()
+        self.apply(batch(Revoke(rule("p"))))
+        return found
+
+    monkeypatch.setattr(PolicyHistory, "_gathered", overtaken)
+    before = history.current()
+    assert len(before.rights_of("p").granted) == 1
+    assert history.version == 2
+    assert history.current().rights_of("p").granted == ()
+    assert len(before.rights_of("p").granted) == 1
 
 
 def test_nothing_is_kept_of_strangers_however_many_are_asked_for() -> None:

@@ -124,7 +124,8 @@ class PolicyHistory:
         self._rules: dict[str, _Timeline[RulesOf]] = {}
         self._members: dict[str, _Members] = {}
         self._groups: dict[str, _Timeline[frozenset[str]]] = {}
-        self._rights: dict[str, Rights] = {}
+        self._last_affected: dict[str, int] = {}
+        self._rights: dict[str, tuple[int, Rights]] = {}
         self._past_rights: dict[tuple[str, int], Rights] = {}
 
     @classmethod
@@ -193,8 +194,6 @@ class PolicyHistory:
 
     def _commit(self, batch: Batch, draft: _Draft) -> None:
         version = self.version + 1
-        # The members of now are enough: who joins or leaves is touched itself, with its members.
-        affected = self._with_members(draft.touched())
         for principal, rules in draft.rules.items():
             self._rules.setdefault(principal, _Timeline()).put(version, rules)
         for group, exists in draft.exists.items():
@@ -204,8 +203,9 @@ class PolicyHistory:
             for group in before ^ groups:
                 self._members[group].put(version, member, joined=group in groups)
             self._groups.setdefault(member, _Timeline()).put(version, frozenset(groups))
-        for principal in affected:
-            self._rights.pop(principal, None)
+        # The new members are enough: who leaves is touched itself, and brings its own members.
+        affected = self._with_members(draft.touched())
+        self._last_affected.update(dict.fromkeys(affected, version))
         self._affected.append(frozenset(affected))
         self._batches.append(batch)
 
@@ -234,14 +234,16 @@ class PolicyHistory:
         return frozenset() if timeline is None else timeline.at(version, frozenset())
 
     def _rights_at(self, principal: str, version: int) -> Rights:
-        latest = self._rights.get(principal)
-        if latest is None:
-            if principal not in self._rules and principal not in self._groups:
+        kept = self._rights.get(principal)
+        # A version may come while we gather: what we find is then kept as that of the one before.
+        if kept is None or kept[0] < self._last_affected.get(principal, 0):
+            if principal not in self._last_affected:
                 return Rights(principal, 0, ())  # strangers, of whom there is no end
             if len(self._rights) >= _RIGHTS_MAX:
                 self._rights.clear()
-            latest = self._gathered(principal, self.version)
-            self._rights[principal] = latest
+            now = self.version
+            kept = self._rights[principal] = (now, self._gathered(principal, now))
+        latest = kept[1]
         if version >= latest.since:
             return latest
         key = (principal, version)
