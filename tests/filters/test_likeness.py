@@ -35,9 +35,10 @@ def test_every_short_pattern_fits_every_short_text_as_the_table_of_prefixes_says
     short_texts = _all_texts("ab", 4)
     for pattern in _all_texts("a%_", 4):
         read = Pattern.read(pattern)
-        assert [text for text in short_texts if read.matches(text)] == [
-            text for text in short_texts if fits(pattern, text)
-        ], pattern
+        expected = [text for text in short_texts if fits(pattern, text)]
+        assert [text for text in short_texts if read.matches(text)] == expected, pattern
+        _, quickly = read.short_texts
+        assert [text for text in short_texts if quickly(text) is not None] == expected, pattern
 
 
 @pytest.mark.proof
@@ -251,6 +252,16 @@ def test_like_takes_time_in_proportion_to_the_text(pattern: str) -> None:
         small, large = (_lines_run(partial(read.matches, "a" * size)) for size in (2_000, 16_000))
     assert large <= 9 * small + 200
     assert large <= 10 * 16_000
+
+
+@pytest.mark.parametrize("pattern", [*HOSTILE, "%" + "_a%" * 300 + "b_c"])
+def test_the_quick_answer_for_short_texts_takes_nothing_back(pattern: str) -> None:
+    """If it did, some of these would take for ever."""
+    read = Pattern.read(pattern)
+    length, quickly = read.short_texts
+    assert length * max(map(len, read.parts)) <= likeness._PLAIN_SEARCH_STEPS_MAX
+    for text in ("a" * length, "ab" * (length // 2), "ba" * (length // 2) + "c"):
+        assert (quickly(text) is not None) is read.matches(text)
 
 
 @pytest.mark.parametrize("pattern", HOSTILE)

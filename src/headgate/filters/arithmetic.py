@@ -57,12 +57,13 @@ def calculate(sign: ArithmeticSign, left: Any, right: Any) -> Number | None:
         return None
     whole = left.__class__ is int and right.__class__ is int
     try:
-        return _bounded(_whole(sign, left, right) if whole else _double(sign, left, right))
+        return _bounded(of_integers(sign, left, right) if whole else _double(sign, left, right))
     except (ZeroDivisionError, OverflowError, ValueError):
         return None
 
 
-def _whole(sign: ArithmeticSign, left: int, right: int) -> int:
+def of_integers(sign: ArithmeticSign, left: int, right: int) -> int:
+    """The exact result, which may be beyond 64 bits."""
     match sign:
         case "+":
             return left + right
@@ -74,7 +75,7 @@ def _whole(sign: ArithmeticSign, left: int, right: int) -> int:
             quotient = abs(left) // abs(right)
             return quotient if (left < 0) == (right < 0) else -quotient
         case "%":
-            return left - right * _whole("/", left, right)
+            return left - right * of_integers("/", left, right)
 
 
 def _double(sign: ArithmeticSign, left: float, right: float) -> float:

@@ -11,10 +11,10 @@ import ast
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from itertools import groupby, product
-from math import isfinite
+from math import fmod, isfinite
 from typing import cast
 
-from headgate.filters.arithmetic import NUMBERS, calculate
+from headgate.filters.arithmetic import NUMBERS, of_integers
 from headgate.filters.likeness import Part, Pattern
 from headgate.filters.syntax import (
     OPPOSITE,
@@ -65,7 +65,6 @@ _ORDERED_PAIRS = frozenset({(str, str), (datetime, datetime), *product((int, flo
 _EQUAL_PAIRS = _ORDERED_PAIRS | {(bool, bool)}
 """The classes of values that compare with one another."""
 
-# Division is left to `calculate`: Python's own rounds and fails in other ways.
 _OPERATORS: dict[ArithmeticSign, ast.operator] = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
 
 
@@ -177,7 +176,12 @@ class _Compiler:
         if not others:
             return _all(_measures(ast.Eq(), len(first)), *_texts_at(first))
         if any(None in part for part in pattern.parts):
-            return _call(self._named(pattern.matches), _value())
+            length, fits = pattern.short_texts
+            quick = ast.Compare(
+                _call(self._named(fits), _value()), [ast.IsNot()], [ast.Constant(None)]
+            )
+            slow = _call(self._named(pattern.matches), _value())
+            return ast.IfExp(_measures(ast.LtE(), length), quick, slow)
         *between, last = ("".join(char or "" for char in part) for part in others)
         if len(between) == 1 and not first and not last:
             return ast.Compare(ast.Constant(between[0]), [ast.In()], [_value()])
@@ -244,9 +248,22 @@ class _Compiler:
                 sides = [self._number(side, tests) for side in (left, right)]
                 if sign in _OPERATORS:
                     return self._bounded(ast.BinOp(sides[0], _OPERATORS[sign], sides[1]), tests)
-                result, keep = self._kept(_call(self._named(calculate), ast.Constant(sign), *sides))
-                tests.append(ast.Compare(keep, [ast.IsNot()], [ast.Constant(None)]))
-                return result
+                tests.append(ast.Compare(sides[1], [ast.NotEq()], [ast.Constant(0)]))
+                return self._bounded(self._divided(sign, *sides), tests)
+
+    def _divided(self, sign: ArithmeticSign, left: ast.expr, right: ast.expr) -> ast.expr:
+        """Python divides doubles as SQL does, integers not."""
+        integer = _variable(Kind.INTEGER.name)
+        whole = _all(
+            *(ast.Compare(_class_of(side), [ast.Is()], [integer]) for side in (left, right))
+        )
+        of_doubles = (
+            ast.BinOp(left, ast.Div(), right)
+            if sign == "/"
+            else _call(self._named(fmod), left, right)
+        )
+        of_both = _call(self._named(of_integers), ast.Constant(sign), left, right)
+        return ast.IfExp(whole, of_both, of_doubles)
 
     def _bounded(self, value: ast.expr, tests: list[ast.expr]) -> ast.expr:
         """A result that stays within 64 bits, or else is a finite double."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Self
@@ -87,6 +87,19 @@ class Pattern:
         return True
 
     @cached_property
+    def short_texts(self) -> tuple[int, Callable[[str], object]]:
+        """A length, and what finds a match in a text that is no longer (it takes nothing back).
+
+        Up to there a regular expression takes no more than the steps of the plain search.
+        """
+        first, *between = map(_expression, self.parts)
+        end = len(self.parts[-1])
+        last = f"(?=.{{{end}}}).*+(?<={between.pop()})" if between else ""
+        expression = first + "".join(f"(?>.*?{part})" for part in between) + last
+        length = _PLAIN_SEARCH_STEPS_MAX // max(1, *map(len, self.parts))
+        return length, re.compile(expression, re.DOTALL).fullmatch
+
+    @cached_property
     def _searches(self) -> tuple[_Search, ...]:
         return tuple(_Search(part) for part in self.parts)
 
@@ -126,6 +139,10 @@ def after_prefix(prefix: str) -> str | None:
     return stripped[:-1] + chr(_SURROGATES.stop if code in _SURROGATES else code)
 
 
+def _expression(part: Part) -> str:
+    return "".join("." if char is None else re.escape(char) for char in part)
+
+
 class _Search:
     """Finds one part of a pattern in a text."""
 
@@ -133,8 +150,7 @@ class _Search:
         self.length = len(part)
         self._part = part
         self._plain = None if None in part else "".join(char or "" for char in part)
-        expression = "".join("." if char is None else re.escape(char) for char in part)
-        self._regex = re.compile(expression, re.DOTALL)
+        self._regex = re.compile(_expression(part), re.DOTALL)
 
     def at(self, text: str, at: int) -> bool:
         if self._plain is not None:
