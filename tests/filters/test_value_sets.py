@@ -271,3 +271,17 @@ def test_too_many_patterns_on_one_attribute_are_an_error() -> None:
     assert len(_all_of_either(8).cells) == 256
     with pytest.raises(FilterTooComplexError, match="256 cases"):
         _all_of_either(9)
+
+
+def test_an_answer_that_another_thread_forgets_is_found_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Forgotten(dict[value_sets.Cell, Value | None]):
+        def __contains__(self, cell: object) -> bool:
+            found = super().__contains__(cell)
+            self.clear()  # right after the look, before the answer is taken
+            return found
+
+    monkeypatch.setattr(value_sets, "_examples", Forgotten())
+    fitting = value_sets.like(Pattern.read("%a_c%"))
+    assert fitting.example() == fitting.example() == "aac"

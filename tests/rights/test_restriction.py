@@ -157,11 +157,12 @@ def test_whatever_the_gate_lets_through_is_routed(
                 counts["events"] += 1
                 counts["delivered"] += delivered
                 counts["routed"] += matched
+                counts["routed needlessly"] += matched and not delivered
                 counts["asked for"] += asked.filter.matches(event)
     record_property(COUNTED, ", ".join(f"{many:,} {what}" for what, many in counts.items()))
     assert counts["delivered"] * 25 > counts["events"]
     # Most conditions are about what is cut, so that much is routed; more would be no use.
-    assert counts["routed needlessly"] < 2 * counts["delivered"]
+    assert counts["routed needlessly"] < 3 * counts["delivered"]
 
 
 def test_rules_that_say_the_same_are_routed_once() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -271,7 +272,7 @@ def _shows(cell: Cell, effort: Effort) -> bool | None:
 
 def _example_in(cell: Cell, effort: Effort) -> Value | None:
     """A value of the cell, or nothing where it is empty."""
-    if cell in _examples:
+    with suppress(KeyError):  # in one look: another thread may forget in between
         return _examples[cell]
     if len(_examples) >= _REMEMBERED_MAX:
         forget()
