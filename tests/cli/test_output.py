@@ -9,6 +9,7 @@ from headgate.cli.output import (
     counted,
     print_coloured,
     print_json,
+    print_line,
     print_note,
     print_rows,
     print_table,
@@ -65,3 +66,27 @@ def test_things_are_counted() -> None:
         "1,000 changes",
     ]
     assert as_text({"é": [1]}) == '{"é": [1]}'
+
+
+HOSTILE = "a\nb\x1b[2J\x9b31m\u2028\u202ec\t"
+
+
+def test_nothing_that_is_repeated_ends_a_line_or_steers_a_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_line(HOSTILE)
+    print_rows([(HOSTILE, HOSTILE)], indent=1)
+    print_coloured(HOSTILE, None)
+    print_note("warning", HOSTILE)
+    print_json({HOSTILE: HOSTILE})
+    written, noted = capsys.readouterr()
+    for line in [*written.removesuffix("\n").split("\n"), noted.removesuffix("\n")]:
+        assert line.isprintable()
+    assert written.count("\n") == 4
+    assert json.loads(written.split("\n")[3]) == {HOSTILE: HOSTILE}
+
+
+def test_what_cannot_be_printed_reads_the_same_in_json() -> None:
+    for char in map(chr, [*range(0x3000), 0xFEFF, 0xFFFE, 0x1F600, 0xE0001, 0x10FFFF]):
+        assert json.loads(as_text({char: char})) == {char: char}
+        assert as_text(char).isprintable()

@@ -499,3 +499,41 @@ def test_the_other_commands_wait_neither_for_a_database_nor_for_yaml() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+REVIEWED = """\
+rules:
+  - principal: p
+    action: subscribe
+    filter: "a >= 'TEXT'"
+    attributes: [a, "bTEXT"]
+    topics: ["cTEXT"]
+tests:
+  - {name: "nTEXT", who: p, event: {"aTEXT": 1}, expect: {"aTEXT": 1}}
+"""
+COMMANDS = [
+    ["diff", "policy.yaml"], ["apply", "policy.yaml", "--why", "x\x1b[2Jy\nz"], ["show"],
+    ["show", "--principal", "p"], ["history"], ["history", "--version", "1"],
+    ["test", "policy.yaml"], ["diff", "policy.yaml", "--json"], ["show", "--json"],
+    ["explain", "--principal", "p", "--event", r'{"a": "\u001b[2J\u009b"}', "--filter", "a > 'b'"],
+    ["explain", "--principal", "p", "--event", r'{"a\n\u009b": 5}', "--json"],
+]  # fmt: skip
+
+
+def test_a_rule_can_neither_hide_nor_add_a_line_where_it_is_reviewed(write: Write) -> None:
+    def shown(text: str, store: str) -> list[int]:
+        """How many lines each command prints for a policy with a text in all places."""
+        write(REVIEWED.replace("TEXT", text))
+        lengths: list[int] = []
+        for words in COMMANDS:
+            result = CliRunner(env={"HEADGATE_STORE": store}).invoke(
+                main, ["policy", *words], color=True
+            )
+            ours = re.compile(r"\x1b\[(0|31|32|33)m")
+            lines = ours.sub("", result.output).split("\n")
+            assert all(line.isprintable() for line in lines), lines
+            lengths.append(len(lines))
+        return lengths
+
+    hostile = r"\n+ eve connect: allowed\e[1A\e[2K\x9b31m\u202e"
+    assert shown(hostile, "store1") == shown("plain", "store2")

@@ -47,7 +47,7 @@ def _say_how(misuse: click.UsageError) -> NoReturn:
 
 
 def _refuse(refusal: HeadgateError) -> NoReturn:
-    click.echo(f"headgate: {refusal}", err=True)
+    click.echo(f"headgate: {printable(str(refusal))}", err=True)
     if isinstance(refusal, FilterSyntaxError) and sys.stderr.isatty():
         click.echo(refusal.caret(), err=True)
     sys.exit(STALE if isinstance(refusal, StaleVersionError) else REFUSED)

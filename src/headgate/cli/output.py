@@ -1,4 +1,8 @@
-"""How is an answer written for a person, and how for a program?"""
+"""How is an answer written for a person, and how for a program?
+
+What an answer repeats comes from others: nothing of it may end a line or steer a terminal, or a
+rule could hide itself from who reviews it.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,17 @@ from typing import Any
 
 import click
 
+from headgate.model.errors import printable
+
 
 def print_json(answer: Any) -> None:
     """One line of JSON with its keys in the order of the answer."""
-    click.echo(json.dumps(answer, ensure_ascii=False))
+    click.echo(as_text(answer))
+
+
+def print_line(line: str) -> None:
+    """One line, whatever is in it."""
+    click.echo(printable(line))
 
 
 def print_rows(rows: Sequence[tuple[str, str]], indent: int) -> None:
@@ -25,18 +36,18 @@ def print_table(rows: Sequence[Sequence[str]], indent: int = 0) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [f"{cell:<{width}}" for cell, width in zip(row[:-1], widths, strict=False)]
-        click.echo(f"{' ' * indent}{'  '.join([*cells, row[-1]])}".rstrip())
+        print_line(f"{' ' * indent}{'  '.join([*cells, row[-1]])}".rstrip())
 
 
 def print_coloured(line: str, colour: str | None) -> None:
     """A line in a colour, for those who look at a terminal and didn't ask for none."""
     wanted = False if os.environ.get("NO_COLOR") else None
-    click.secho(line, fg=colour, color=wanted)
+    click.secho(printable(line), fg=colour, color=wanted)
 
 
 def print_note(kind: str, text: str) -> None:
     """A line on standard error beside the answer."""
-    click.echo(f"headgate: {kind}: {text}", err=True)
+    click.echo(printable(f"headgate: {kind}: {text}"), err=True)
 
 
 def yes_or_no(answer: bool | str) -> str:
@@ -50,5 +61,10 @@ def counted(number: int, noun: str) -> str:
 
 
 def as_text(fields: Any) -> str:
-    """JSON within a line for people."""
-    return json.dumps(fields, ensure_ascii=False)
+    """JSON within a line: what can't be printed is written as `\\u009b`, which reads the same."""
+    text = json.dumps(fields, ensure_ascii=False)
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(char: str) -> str:
+    return char if char.isprintable() else json.dumps(char)[1:-1]

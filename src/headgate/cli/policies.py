@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from headgate.cli.output import counted, print_json, print_note, print_rows
+from headgate.cli.output import counted, print_json, print_line, print_note, print_rows
 from headgate.filters.filter import Filter
 from headgate.gate.explaining import explain as explain_delivery
 from headgate.model.errors import HeadgateError, named
@@ -206,7 +206,7 @@ def history(number: int | None, store: str, as_json: bool) -> None:
             changes = [change_to_json(change) for change in batch.changes]
             print_json({**_summary(number, batch), "batch": changes})
         else:
-            click.echo(batch_head(number, batch))
+            print_line(batch_head(number, batch))
             print_changes(batch.changes)
     elif as_json:
         print_json([_summary(version, batch) for version, batch in found.batches()])

@@ -10,7 +10,14 @@ from typing import Any
 
 import click
 
-from headgate.cli.output import as_text, counted, print_coloured, print_rows, print_table
+from headgate.cli.output import (
+    as_text,
+    counted,
+    print_coloured,
+    print_line,
+    print_rows,
+    print_table,
+)
 from headgate.gate.delivery import View
 from headgate.gate.explaining import Explanation
 from headgate.gate.policy_tests import TestResult
@@ -109,7 +116,7 @@ def moment(time: datetime) -> str:
 
 def print_version(version: PolicyVersion, head: str) -> None:
     """Groups and rules of a version."""
-    click.echo(head)
+    print_line(head)
     groups = version.groups()
     if groups:
         click.echo("\ngroups")
@@ -118,7 +125,7 @@ def print_version(version: PolicyVersion, head: str) -> None:
     click.echo("\nrules" if rules else "\nno rules: nobody may do anything")
     waiting = set(version.pending())
     for principal, its_own in groupby(rules, key=lambda rule: rule.principal):
-        click.echo(f"  {principal}")
+        print_line(f"  {principal}")
         _print_rules(
             [(rule, "not yet valid" if rule in waiting else "") for rule in its_own], indent=4
         )
@@ -127,7 +134,7 @@ def print_version(version: PolicyVersion, head: str) -> None:
 def print_rights(principal: str, version: PolicyVersion) -> None:
     """What a principal may do, and where it has each right from."""
     rights = version.rights_of(principal)
-    click.echo(f"{principal} at version {version.number}")
+    print_line(f"{principal} at version {version.number}")
     if not rights.granted:
         click.echo("  no rights")
     _print_rules([(one.rule, origin(one)) for one in rights.granted], indent=2)
@@ -140,10 +147,10 @@ def origin(granted: Granted) -> str:
 def _print_rules(rules: Sequence[tuple[Rule, str]], indent: int) -> None:
     width = max((len(rule.action.value) for rule, _ in rules), default=0)
     for rule, note in rules:
-        click.echo(f"{' ' * indent}{rule.action.value:<{width}}  {what(rule)}")
+        print_line(f"{' ' * indent}{rule.action.value:<{width}}  {what(rule)}")
         more = "; ".join([*limits(rule), *([note] if note else [])])
         if more:
-            click.echo(f"{' ' * (indent + width + 2)}{more}")
+            print_line(f"{' ' * (indent + width + 2)}{more}")
 
 
 def print_history(batches: Sequence[tuple[int, Batch]]) -> None:
@@ -164,7 +171,7 @@ def print_explanation(explanation: Explanation, principal: str, domain: str | No
     version = explanation.outcome.version
     word = "delivered to" if explanation.delivered else f"{WITHHELD} from"
     through = f" through {domain}" if domain else ""
-    click.echo(f"{word} {principal}{through} at version {version}")
+    print_line(f"{word} {principal}{through} at version {version}")
     view = view_of(explanation)
     rows = [("view", as_text(view))] if view is not None else []
     if explanation.cut:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from headgate.filters.covering import ordinary
 from headgate.filters.filter import Filter
-from headgate.model.errors import FilterTooComplexError
+from headgate.model.errors import FilterTooComplexError, named
 from headgate.model.events import Event
 from headgate.rights.effective import Rights, brokers_own_stream, reaches, topics_of
 from headgate.rights.rules import Action, OnExcess, Rule
@@ -105,7 +105,7 @@ def _publication(rule: Rule, event: Event, topics: frozenset[str]) -> str | None
             name for name in event.names if ordinary(name) and name not in rule.attributes
         )
         if foreign:
-            return f"the attribute `{foreign[0]}` may not be written"
+            return f"the attribute {named(foreign[0])} may not be written"
     return _lower_event(rule, event)
 
 
