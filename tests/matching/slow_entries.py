@@ -60,12 +60,12 @@ def _states(value: Value | None) -> set[State]:
 
 def passes(value: Value | None, test: Test) -> bool:
     view, upper, bound = test
-    down, up = _keys(value, view)
+    down, up = keys(value, view)
     key = (MISSING_KEY if up is None else ~up) if upper else (MISSING_KEY if down is None else down)
     return bound <= key
 
 
-def _keys(value: Value | None, view: View) -> tuple[int | None, int | None]:
+def keys(value: Value | None, view: View) -> tuple[int | None, int | None]:
     place, rank = line.point_of(value)
     match view, place:
         case View.NUMBER, line.INTEGER:

@@ -108,27 +108,27 @@ class Filter:
     def matches(self, event: AnyEvent) -> bool:
         """Every constraint is met (the paper's f ⊏ n)."""
         test = self._test or self._compiled()
-        return test(event._values if event.__class__ is Event else _values(event))
+        return test(event._values if event.__class__ is Event else values_of(event))
 
     def evaluate(self, event: AnyEvent) -> bool | None:
         """True, false, or unknown (`None`)."""
-        return evaluate(self._condition, _values(event))
+        return evaluate(self._condition, values_of(event))
 
     def matches_strictly(self, event: AnyEvent) -> bool:
         """And no attribute goes without a constraint (f ≺ n)."""
-        values = _values(event)
+        values = values_of(event)
         return (self._test or self._compiled())(values) and all(
             name in self._names for name in values if covering.ordinary(name)
         )
 
     def advertises(self, event: AnyEvent) -> bool:
         """Every attribute of the event that this names has a value it allows; one is named."""
-        values = _values(event)
+        values = values_of(event)
         return any(_advertises(box, values) for box in self._boxes)
 
     def advertises_strictly(self, event: AnyEvent) -> bool:
         """And every attribute of the event is named (a ≺ n)."""
-        values = _values(event)
+        values = values_of(event)
         ordinary = {name for name in values if covering.ordinary(name)}
         return any(ordinary <= box.names() and _advertises(box, values) for box in self._boxes)
 
@@ -234,7 +234,8 @@ def _event(event: AnyEvent) -> Event:
     return event if isinstance(event, Event) else _read(event)
 
 
-def _values(event: AnyEvent) -> Mapping[str, Value]:
+def values_of(event: AnyEvent) -> Mapping[str, Value]:
+    """The values that a filter looks at, also where a plain mapping stands for an event."""
     return event._values if isinstance(event, Event) else _read(event)._values
 
 

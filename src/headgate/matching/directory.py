@@ -1,0 +1,155 @@
+"""Which columns do filters ask about, and under which signatures do entries stand?
+
+A *column* is a role of an attribute (the texts that it equals, its beginnings, …) or a line on
+which it is compared. A *signature* is the columns of an address. Both are numbered once and never
+taken back; what older versions of an index hold is not written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+
+from headgate.matching import layout
+from headgate.matching.compiled import Ints, Shorts, address_of
+from headgate.matching.entries import NamedMark
+from headgate.matching.pieces import Role, State, View
+from headgate.matching.symbols import Numbers, Texts
+
+SIGNATURES_MAX: Final = 512
+"""So many signatures of several columns; beyond them an entry is looked up by one column alone."""
+
+
+class Directory:
+    """The names, columns, signatures and values of all filters that an index has had."""
+
+    def __init__(self) -> None:
+        self.names = Texts()
+        self.texts = Texts()
+        self.numbers = Numbers()
+        self.name_numbers: dict[str, int] = {}
+        self.marks = 0
+        self.lines = 0
+        self.signatures: dict[tuple[int, ...], int] = {}
+        self._joint_signatures = 0
+        self._columns: list[list[int]] = []
+        self._lengths: dict[int, set[int]] = {}
+        self._absent: list[int] = []
+        self._changed = True
+        self._tables: tuple[Shorts, ...] = ()
+        self.signature(())
+
+    def name(self, name: str) -> int:
+        number = self.name_numbers.get(name)
+        if number is None:
+            number = int(self.names.add([name.encode()])[0])
+            self.name_numbers[name] = number
+            self._columns.append([-1] * layout.NAME_WORDS)
+            self._changed = True
+        return number
+
+    def mark_column(self, name: str, role: Role) -> int:
+        row = self._columns[self.name(name)]
+        if row[role] < 0:
+            row[role] = self.marks
+            self.marks += 1
+            self._changed = True
+        return row[role]
+
+    def line_column(self, name: str, view: View) -> int:
+        row = self._columns[self.name(name)]
+        if row[layout.LINE_COLUMNS + view] < 0:
+            row[layout.LINE_COLUMNS + view] = self.lines
+            self.lines += 1
+            self._changed = True
+        return row[layout.LINE_COLUMNS + view]
+
+    def beginning(self, name: str, length: int) -> None:
+        """Beginnings of this many octets are asked for."""
+        lengths = self._lengths.setdefault(self.name_numbers[name], set())
+        if length not in lengths:
+            lengths.add(length)
+            self._changed = True
+
+    def address(self, address: tuple[NamedMark, ...]) -> tuple[int, tuple[NamedMark, ...]]:
+        """The signature of an address, and the part of it that the signature takes in."""
+        columns = tuple(self.mark_column(name, mark[0]) for name, mark in address)
+        if len(columns) > 1 and columns not in self.signatures:
+            if self._joint_signatures >= SIGNATURES_MAX:
+                columns, address = columns[:1], address[:1]
+            else:
+                self._joint_signatures += 1
+        if len(address) == 1 and address[0][1] == (Role.STATE, State.ABSENT):
+            self._absent_is_asked(columns[0])
+        return self.signature(columns), address
+
+    def signature(self, columns: tuple[int, ...]) -> int:
+        number = self.signatures.get(columns)
+        if number is None:
+            number = self.signatures[columns] = len(self.signatures)
+            self._changed = True
+        return number
+
+    def _absent_is_asked(self, column: int) -> None:
+        if column not in self._absent:
+            self._absent.append(column)
+            self._changed = True
+
+    @property
+    def absent(self) -> int:
+        return len(self._absent)
+
+    @property
+    def nbytes(self) -> int:
+        tables = sum(table.nbytes for table in self._tables)
+        return self.names.nbytes + self.texts.nbytes + self.numbers.nbytes + tables
+
+    def write(self, version: Ints) -> list[object]:
+        """Put the addresses of all tables into a version; what the version has to keep."""
+        if self._changed:
+            self._tables = self._written()
+            self._changed = False
+        columns, lengths, absent, leads, led, signatures = self._tables
+        version[layout.NAMES : layout.TEXTS] = self.names.addresses()
+        version[layout.TEXTS : layout.NUMBERS] = self.texts.addresses()
+        version[layout.NUMBERS : layout.NAME_COLUMNS - 3] = self.numbers.addresses()
+        version[layout.NAME_COLUMNS] = address_of(columns)
+        version[layout.LENGTHS] = address_of(lengths)
+        version[layout.ABSENT] = address_of(absent)
+        version[layout.ABSENT_COUNT] = len(self._absent)
+        version[layout.LEADS] = address_of(leads)
+        version[layout.LED] = address_of(led)
+        version[layout.SIGNATURES] = address_of(signatures)
+        kept = [*self.names.arrays(), *self.texts.arrays(), *self.numbers.arrays()]
+        return [*kept, self._tables]
+
+    def _written(self) -> tuple[Shorts, ...]:
+        lengths: list[int] = []
+        for number, some in self._lengths.items():
+            row = self._columns[number]
+            row[layout.LENGTHS_FROM] = len(lengths)
+            row[layout.LENGTHS_COUNT] = len(some)
+            lengths.extend(sorted(some))
+        led: list[list[int]] = [[] for _ in range(self.marks)]
+        rows = np.full((len(self.signatures), layout.SIGNATURE_WORDS), -1, np.int32)
+        for columns, number in self.signatures.items():
+            rows[number, 0] = len(columns)
+            rows[number, 1 : 1 + len(columns)] = columns
+            if columns:
+                led[columns[0]].append(number)
+        leads = np.cumsum([0, *map(len, led)])
+        return (
+            _shorts(word for row in self._columns for word in row),
+            _shorts(lengths),
+            _shorts(self._absent),
+            _shorts(leads),
+            _shorts(number for some in led for number in some),
+            rows,
+        )
+
+
+def _shorts(words: Iterable[int]) -> Shorts:
+    """As an array that has at least one word, so that it has an address."""
+    return np.array([*words, -1], np.int32)

@@ -1,0 +1,108 @@
+"""Where do compiled functions find things? The words of the two tables that they are handed.
+
+One table is a version of the index: it is written once and then only read. The other is a
+workspace: what one call of compiled code writes, and nobody else at the same time.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from headgate.matching.symbols import TABLE_WORDS
+
+# A version of the index.
+SEGMENTS: Final = 0
+VERSION: Final = 1
+NAMES: Final = 2
+TEXTS: Final = NAMES + TABLE_WORDS
+NUMBERS: Final = TEXTS + TABLE_WORDS
+NAME_COLUMNS: Final = 20
+LENGTHS: Final = 21
+ABSENT: Final = 22
+ABSENT_COUNT: Final = 23
+LEADS: Final = 24
+LED: Final = 25
+SIGNATURES: Final = 26
+FIRST_SEGMENT: Final = 32
+
+# A segment of it.
+SEGMENT_WORDS: Final = 16
+BUCKET_SLOTS: Final = 0
+BUCKET_MASK: Final = 1
+BUCKETS: Final = 2
+GROUPS: Final = 3
+BOUNDS: Final = 4
+IDS: Final = 5
+ENTRY_SLOTS: Final = 6
+DIED: Final = 7
+ANY_DIED: Final = 8
+CHECKS_FROM: Final = 9
+CHECKS: Final = 10
+SHAPES: Final = 11
+BLOCKS: Final = 12
+HAS_SIGNATURE: Final = 13
+
+# The columns that a name has: -1 where no filter asks.
+NAME_WORDS: Final = 12
+LINE_COLUMNS: Final = 4
+LENGTHS_FROM: Final = 9
+LENGTHS_COUNT: Final = 10
+
+# A signature, a bucket and a group.
+SIGNATURE_WORDS: Final = 6
+BUCKET_WORDS: Final = 8
+BUCKET_GROUPS: Final = 6
+BUCKET_GROUP_COUNT: Final = 7
+GROUP_WORDS: Final = 8
+GROUP_START: Final = 0
+GROUP_SIZE: Final = 1
+GROUP_SHAPE: Final = 2
+GROUP_TESTS: Final = 3
+GROUP_FLAGS: Final = 4
+GROUP_BLOCK: Final = 5
+GROUP_BOUNDS: Final = 6
+GROUP_BLOCKS: Final = 7
+PLAIN_SIZE_MAX: Final = 32
+"""Groups up to this size are simply gone through."""
+CHECKED: Final = 1
+OVERLAPPING: Final = 2
+VERIFIED: Final = 4
+ANY_OF: Final = 1
+NONE_OF: Final = 2
+ABSENT_CODE: Final = -2
+NEVER: Final = 2**31 - 1
+"""The version at which what is alive dies."""
+
+# A workspace.
+OFFSETS: Final = 0
+FOUND: Final = 1
+FOUND_MAX: Final = 2
+CANDIDATES: Final = 3
+CANDIDATES_MAX: Final = 4
+CODES: Final = 5
+KEYS: Final = 6
+FIRSTS: Final = 7
+COUNTS: Final = 8
+LINE_KEYS: Final = 9
+SEEN: Final = 10
+EPOCH: Final = 11
+FOUND_COUNT: Final = 12
+CANDIDATE_COUNT: Final = 13
+CODE_COUNT: Final = 14
+KEY_COUNT: Final = 15
+PATH: Final = 16
+TWICE: Final = 17
+UNSURE: Final = 18
+UNSURE_COUNT: Final = 19
+WANTS_CANDIDATES: Final = 20
+WORKSPACE_WORDS: Final = 24
+
+PATH_OCTETS: Final = 1024
+TWICE_SLOTS: Final = 4096
+"""More than four times the names that an event may have before it is left to the careful path."""
+CELL_WORDS: Final = 5
+"""The number of the name, what it is, a rank or an integer, and where a text starts and ends."""
+MEMBER: Final = 8
+"""What a cell is that goes with the set before it; the others are places of `line`."""
+EMPTY_KEY: Final = -(2**63)
+"""The key of what is missing, as in `pieces`."""

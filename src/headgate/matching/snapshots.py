@@ -1,0 +1,87 @@
+"""Which filters match, as of one version of an index?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import final
+
+import numpy as np
+
+from headgate.filters.filter import AnyEvent, Filter, values_of
+from headgate.matching import layout
+from headgate.matching.cells import Cells, cells_of, match_cells
+from headgate.matching.compiled import Ints
+from headgate.matching.directory import Directory
+from headgate.matching.matches import Matches, ValuesOf, with_verified
+from headgate.matching.workspaces import Workspace
+
+
+@final
+class Snapshot:
+    """One version of a `FilterIndex`; it doesn't change."""
+
+    def __init__(
+        self,
+        words: Ints,
+        kept: object,
+        directory: Directory,
+        slots: int,
+        verified: Mapping[int, tuple[int, Filter]],
+        workspaces: list[Workspace],
+    ) -> None:
+        self._words = words
+        self._kept = kept  # the arrays behind the addresses
+        self._names = directory.name_numbers
+        self._known = len(self._names)
+        self._sizes = directory.marks, directory.lines, slots
+        self._absent = directory.absent
+        self._verified = verified
+        self._workspaces = workspaces
+
+    def match_events(self, events: Sequence[AnyEvent]) -> Matches:
+        """The filters that match each event."""
+        values = [values_of(event) for event in events]
+        return self._match_cells(cells_of(values, self._names, self._known), values.__getitem__)
+
+    def _match_cells(self, cells: Cells, values: ValuesOf) -> Matches:
+        workspace = self._workspace()
+        try:
+            workspace.room_for_events(len(cells.ends))
+            workspace.room_for_codes(cells.codes_max() + self._absent + 16)
+            offsets = np.zeros(len(cells.ends) + 1, np.int64)
+
+            def step(first: int) -> int:
+                return match_cells(self._words, workspace.words, *cells, offsets, first)
+
+            return self._matched(workspace, len(cells.ends), offsets, step, values)
+        finally:
+            self._workspaces.append(workspace)
+
+    def _workspace(self) -> Workspace:
+        workspace = self._workspaces.pop() if self._workspaces else Workspace()
+        workspace.prepare(*self._sizes)
+        workspace.start()
+        return workspace
+
+    def _matched(
+        self,
+        workspace: Workspace,
+        events: int,
+        offsets: Ints,
+        step: Callable[[int], int],
+        values: ValuesOf,
+    ) -> Matches:
+        """Take steps through the batch, with more room each time it is too little."""
+        done = step(0)
+        while done < events:
+            if workspace.words[layout.WANTS_CANDIDATES]:
+                workspace.words[layout.WANTS_CANDIDATES] = 0
+                workspace.room_for_candidates(len(workspace.candidates))
+            else:
+                workspace.room_for_found(2 * len(workspace.found))
+            done = step(done)
+        found = Matches(offsets, workspace.take_found())
+        count = int(workspace.words[layout.CANDIDATE_COUNT])
+        if not count:
+            return found
+        return with_verified(found, workspace.candidates[: 2 * count], self._verified, values)

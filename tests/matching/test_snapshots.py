@@ -1,0 +1,38 @@
+"""Does a snapshot stay what it was, whatever becomes of its index?"""
+
+from headgate.filters.filter import Filter
+from headgate.matching.index import FilterIndex
+from headgate.model.events import Event
+from tests.matching.test_index import check, index_of
+from tests.matching.test_segments import EVENTS, some_filters
+
+
+def test_a_snapshot_outlives_merges_and_removals() -> None:
+    index = FilterIndex()
+    filters = some_filters(0, 500)
+    index.update(add=filters.items())
+    snapshot = index.snapshot()
+    expected = [sorted(ids.tolist()) for ids in snapshot.match_events(EVENTS)]
+    index.update(remove=range(490))
+    index.snapshot()
+    index.update(add=some_filters(1_000, 2_000).items())
+    index.snapshot()
+    assert [sorted(ids.tolist()) for ids in snapshot.match_events(EVENTS)] == expected
+    check(
+        index, {n: f for n, f in filters.items() if n >= 490} | some_filters(1_000, 2_000), EVENTS
+    )
+
+
+def test_without_changes_the_snapshot_is_the_same() -> None:
+    index = index_of("a = 1")
+    assert index.snapshot() is index.snapshot()
+    before = index.snapshot()
+    index.add(1, Filter.parse("a = 2"))
+    assert index.snapshot() is not before
+
+
+def test_what_the_broker_knows_is_matched_like_any_attribute() -> None:
+    index = index_of("$topic = 'x' AND a = 1", "$publisher IS NULL")
+    event = Event.of({"a": 1})
+    batch = [event.with_known({"$topic": "x", "$publisher": "ann"}), event]
+    assert [ids.tolist() for ids in index.match_events(batch)] == [[0], [1]]
