@@ -23,7 +23,7 @@ from headgate.matching.segments import Raw, Segment, build, joined
 from headgate.matching.snapshots import Snapshot
 from headgate.matching.workspaces import Workspace
 from headgate.matching.writing import RawWriter
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import EventError, HeadgateError
 
 ID_MAX: Final = 2**31 - 1
 BYTES_MAX: Final = 4 * 1024**3
@@ -126,6 +126,12 @@ class FilterIndex:
     def match_events(self, events: Sequence[AnyEvent]) -> Matches:
         """The filters that match each event."""
         return self.snapshot().match_events(events)
+
+    def match_json(
+        self, texts: Sequence[bytes | str], refused: dict[int, EventError] | None = None
+    ) -> Matches:
+        """The filters that match each event, from JSON text: see `Snapshot.match_json`."""
+        return self.snapshot().match_json(texts, refused)
 
     def _publish(self) -> None:
         self._version += 1

@@ -12,8 +12,12 @@ from headgate.matching import layout
 from headgate.matching.cells import Cells, cells_of, match_cells
 from headgate.matching.compiled import Ints
 from headgate.matching.directory import Directory
-from headgate.matching.matches import Matches, ValuesOf, with_verified
+from headgate.matching.matches import Matches, ValuesOf, with_more, with_verified
+from headgate.matching.scanning import match_json
 from headgate.matching.workspaces import Workspace
+from headgate.model.errors import EventError
+from headgate.model.events import Event
+from headgate.model.values import Value
 
 
 @final
@@ -42,6 +46,59 @@ class Snapshot:
         """The filters that match each event."""
         values = [values_of(event) for event in events]
         return self._match_cells(cells_of(values, self._names, self._known), values.__getitem__)
+
+    def match_json(
+        self, texts: Sequence[bytes | str], refused: dict[int, EventError] | None = None
+    ) -> Matches:
+        """The filters that match each event, read from JSON text as `Event.from_json` reads it.
+
+        Where a text is no event its refusal is raised; given a dictionary, refusals are kept in it
+        by the place of the event, which matches nothing.
+        """
+        octets = [text if text.__class__ is bytes else _octets(text) for text in texts]
+        ends = np.cumsum(np.fromiter(map(len, octets), np.int64, len(octets)))
+        data = b"".join(octets)
+        largest = max(map(len, octets), default=0)
+        workspace = self._workspace()
+        try:
+            workspace.room_for_events(len(octets))
+            workspace.room_for_codes(2 * largest + self._absent + 16)
+            offsets = np.zeros(len(octets) + 1, np.int64)
+
+            def step(first: int) -> int:
+                return match_json(self._words, workspace.words, data, ends, offsets, first)
+
+            def values(event: int) -> Mapping[str, Value]:
+                return Event.from_json(texts[event]).attributes
+
+            found = self._matched(workspace, len(octets), offsets, step, values)
+            count = int(workspace.words[layout.UNSURE_COUNT])
+            unsure = workspace.unsure[:count].tolist()
+        finally:
+            self._workspaces.append(workspace)
+        return self._with_unsure(found, unsure, texts, refused) if unsure else found
+
+    def _with_unsure(
+        self,
+        found: Matches,
+        unsure: list[int],
+        texts: Sequence[bytes | str],
+        refused: dict[int, EventError] | None,
+    ) -> Matches:
+        """The matches with those of the events that the quick way was unsure of."""
+        places: list[int] = []
+        events: list[Event] = []
+        for place in unsure:
+            try:
+                events.append(Event.from_json(texts[place]))
+                places.append(place)
+            except EventError as refusal:
+                if refused is None:
+                    raise
+                refused[place] = refusal
+        more = self.match_events(events)
+        sizes = np.diff(more.offsets)
+        return with_more(found, np.repeat(places, sizes).tolist(), more.ids.tolist())
 
     def _match_cells(self, cells: Cells, values: ValuesOf) -> Matches:
         workspace = self._workspace()
@@ -85,3 +142,11 @@ class Snapshot:
         if not count:
             return found
         return with_verified(found, workspace.candidates[: 2 * count], self._verified, values)
+
+
+def _octets(text: object) -> bytes:
+    """The octets of a text; half a character is left as it is, to be refused with the event."""
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogatepass")
+    assert isinstance(text, bytes | bytearray | memoryview)
+    return bytes(text)
