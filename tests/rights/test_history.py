@@ -69,7 +69,7 @@ def inside(history: PolicyHistory) -> Any:
         {name: (list(line.versions), list(line.values)) for name, line in history._groups.items()},
         {group: (set(members.now), list(members.changes), list(members.exists.values))
          for group, members in history._members.items()},
-        list(history._batches), list(history._affected),
+        list(history._batches), list(history._touched),
     )  # fmt: skip
 
 
@@ -400,6 +400,19 @@ def test_rights_gathered_while_a_version_is_made_are_not_taken_for_its_own(
     assert history.version == 2
     assert history.current().rights_of("p").granted == ()
     assert len(before.rights_of("p").granted) == 1
+
+
+def test_a_version_is_kept_as_what_it_changed_however_many_it_affects() -> None:
+    many = [f"m{number}" for number in range(500)]
+    history = policy(CreateGroup("g"), *(Join("g", name) for name in many))
+    for number in range(20):
+        history.apply(batch(grant("g", filter_=f"a = {number}")))
+    history.apply(batch(Leave("g", "m7")))
+    history.apply(batch(grant("g")))
+    assert [history.affected(version) for version in (5, 22, 23)] == [
+        {"g", *many}, {"m7"}, {"g", *many} - {"m7"},
+    ]  # fmt: skip
+    assert len(pickle.dumps(history._touched)) < 2 * len(pickle.dumps(many))
 
 
 def test_nothing_is_kept_of_strangers_however_many_are_asked_for() -> None:

@@ -120,7 +120,7 @@ class PolicyHistory:
 
     def __init__(self) -> None:
         self._batches: list[Batch] = []
-        self._affected: list[frozenset[str]] = []
+        self._touched: dict[int, frozenset[str]] = {}
         self._rules: dict[str, _Timeline[RulesOf]] = {}
         self._members: dict[str, _Members] = {}
         self._groups: dict[str, _Timeline[frozenset[str]]] = {}
@@ -164,7 +164,7 @@ class PolicyHistory:
     def affected(self, version: int) -> frozenset[str]:
         """The principals whose rights may differ from those of the version before, groups too."""
         self.batch(version)
-        return self._affected[version - 1]
+        return frozenset(self._with_members(self._touched[version], version))
 
     def check_expected(self, expected: int | None) -> None:
         """Refuse a batch that was written against another version than the current one."""
@@ -203,14 +203,17 @@ class PolicyHistory:
             for group in before ^ groups:
                 self._members[group].put(version, member, joined=group in groups)
             self._groups.setdefault(member, _Timeline()).put(version, frozenset(groups))
-        # The new members are enough: who leaves is touched itself, and brings its own members.
-        affected = self._with_members(draft.touched())
+        # Kept without their members: a group of thousands would be written down at every version.
+        self._touched[version] = frozenset(draft.touched())
+        affected = self._with_members(self._touched[version], version)
         self._last_affected.update(dict.fromkeys(affected, version))
-        self._affected.append(frozenset(affected))
         self._batches.append(batch)
 
-    def _with_members(self, names: Iterable[str]) -> set[str]:
-        """These, and all that are members of them now, through groups of groups."""
+    def _with_members(self, names: Iterable[str], version: int) -> set[str]:
+        """These, and all that are members of them at a version, through groups of groups.
+
+        Of what a version touched that is all that it affects: who leaves a group is touched itself.
+        """
         found: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -218,7 +221,7 @@ class PolicyHistory:
             if name not in found:
                 found.add(name)
                 members = self._members.get(name)
-                waiting.extend(members.now if members is not None else ())
+                waiting.extend(members.at(version) if members is not None else ())
         return found
 
     def _exists_at(self, group: str, version: int) -> bool:
