@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -40,6 +41,7 @@ from tests.rights.policies import (
     rule,
     subscription,
 )
+from tests.steps import steps_of
 
 Count = Callable[[str, object], None]
 
@@ -535,3 +537,25 @@ def test_the_gate_gives_the_same_answer_wherever_it_is_asked() -> None:
     for _ in range(200):
         event, asked, at = chance.event(), chance.subscription(), chance.random.randrange(7)
         assert gate(event, history.at(at), asked) == gate(event, again.at(at), asked)
+
+
+def test_a_decision_takes_as_many_steps_among_thousands_of_principals_as_among_ten() -> None:
+    """At the first time, when the rights are gathered, and after that."""
+    event, asked = Event.of({"a": 1, "b": 2}), subscription("p7", "a = 1")
+    steps: list[list[int]] = []
+    for principals in (10, 3_000):
+        names = [f"p{number}" for number in range(principals)]
+        history = policy(
+            CreateGroup("all"),
+            *(Join("all", name) for name in names),
+            *(grant(name, filter_="a = 1", attributes=["a"]) for name in names),
+            grant("all", filter_="b = 2", attributes=["b"]),
+        )
+        decide = partial(gate, event, history.current(), asked)
+        decide()  # the filters are compiled
+        for name in names:
+            history._rights.pop(name, None)
+        steps.append([steps_of(decide), steps_of(decide)])
+        assert view_of(decide()) == event
+    assert steps[0] == steps[1]
+    assert steps[0][0] > steps[0][1]
