@@ -384,7 +384,9 @@ def test_a_validity_that_is_over_is_noted_until_a_version_says_so(
         "headgate: note: 1 validity change since version 1 will be a version with the next "
         "`headgate policy apply`\n"
     )
-    assert "- tom connect" in policy("diff", path).stdout
+    shown = policy("diff", path, "--exit-code")
+    assert "- tom connect" in shown.stdout
+    assert shown.exit_code == 1  # for there is something to do, if only the validity's end
     applied = policy("apply", path)
     assert applied.stdout == (
         "version 2: 1 validity change\n"
