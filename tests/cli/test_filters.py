@@ -30,8 +30,19 @@ def test_one_filter_is_shown_as_it_was_read_with_its_boxes() -> None:
         "  box 2\n"
         "    Type    'quote'\n"
         "    urgent  TRUE\n"
+        "  index     2 entries, exact: found without looking at the filter\n"
+        "    looked up  Type = 'quote'; Type = 'quote' and urgent = TRUE\n"
+        "    compared   price as number\n"
         "\n"
     )
+
+
+def test_how_a_filter_is_indexed_is_shown_and_what_makes_it_slow() -> None:
+    output = explain("a < b").output
+    assert "slow: every event is verified with the whole filter" in output
+    assert "for every event" in output
+    index = answer("a = 1 AND b LIKE '%x'")["filters"][0]["index"]
+    assert (index["entries"], index["verified"], index["looked_up"]) == (1, 1, ["a = 1"])
 
 
 def test_what_is_not_analysed_is_named_as_such() -> None:

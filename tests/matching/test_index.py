@@ -9,7 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from headgate.filters.filter import Filter
 from headgate.filters.syntax import Condition
-from headgate.matching.index import FilterIndex, MatchingError
+from headgate.matching.index import FilterIndex
+from headgate.matching.refusals import MatchingError
 from headgate.model.errors import FilterError
 from headgate.model.events import Event
 from headgate.model.values import Value

@@ -44,7 +44,7 @@ def check(text: bytes | str) -> None:
     """One text alone, and between two plain ones."""
     refused: dict[int, EventError] = {}
     plain = b'{"a": "x"}'
-    found = INDEX.match_json([plain, text, plain], refused)
+    found = INDEX.match_json([plain, text, plain], refused=refused)
     event = read(text)
     if isinstance(event, str):
         assert str(refused[1]) == event

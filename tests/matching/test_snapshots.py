@@ -1,7 +1,11 @@
 """Does a snapshot stay what it was, whatever becomes of its index?"""
 
+import pytest
+
 from headgate.filters.filter import Filter
 from headgate.matching.index import FilterIndex
+from headgate.matching.refusals import MatchingError
+from headgate.model.errors import EventError
 from headgate.model.events import Event
 from tests.matching.test_index import check, index_of
 from tests.matching.test_segments import EVENTS, some_filters
@@ -36,3 +40,20 @@ def test_what_the_broker_knows_is_matched_like_any_attribute() -> None:
     event = Event.of({"a": 1})
     batch = [event.with_known({"$topic": "x", "$publisher": "ann"}), event]
     assert [ids.tolist() for ids in index.match_events(batch)] == [[0], [1]]
+
+
+def test_what_is_known_of_an_event_goes_with_its_text() -> None:
+    index = index_of("$topic = 'x' AND a = 1", "$topic LIKE '%y%'", "a = '\n'")
+    texts: list[bytes | str] = ['{"a": 1}', '{"a": 1}', b'{"a": "\\n"}', "{}"]
+    known: list[dict[str, object]] = [
+        {"$topic": "x"},
+        {"$topic": "y", "$time": 5},
+        {"$topic": "xyz"},
+        {},
+    ]
+    assert [ids.tolist() for ids in index.match_json(texts, known)] == [[0], [1], [2, 1], []]
+    assert [ids.tolist() for ids in index.match_json(texts)] == [[], [], [2], []]
+    with pytest.raises(MatchingError, match="what is known of 1 events doesn't go with 4 texts"):
+        index.match_json(texts, known[:1])
+    with pytest.raises(EventError, match="must begin with"):
+        index.match_json(["{}"], [{"topic": "x"}])

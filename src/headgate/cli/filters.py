@@ -12,6 +12,7 @@ from headgate.cli.output import print_json, print_rows, yes_or_no
 from headgate.filters.describing import describe
 from headgate.filters.filter import Filter
 from headgate.filters.printing import print_condition, print_name
+from headgate.matching.explaining import explain_indexing
 from headgate.model.errors import HeadgateError
 from headgate.model.events import Event
 from headgate.model.values import OPAQUE, Value, format_timestamp
@@ -53,7 +54,7 @@ def filter_group() -> None:
 @click.option("--event", "event_json", metavar="JSON", help="Also say what the filter makes of it.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 def explain(first: str, second: str | None, event_json: str | None, as_json: bool) -> None:
-    """Show how FILTER was read and its boxes; with OTHER, what covers what and why not.
+    """Show how FILTER was read, its boxes and how it is indexed; with OTHER, what covers what.
 
     A box gives for each attribute the values it may have; the filter matches an event that fits
     one of its boxes. Decisions about filters are made on the boxes, exactly.
@@ -77,6 +78,7 @@ def _reading(one: Filter) -> dict[str, Any]:
         "filter": str(one),
         "names": sorted(one.names),
         "empty": one.is_empty(),
+        "index": _indexing(one),
         "boxes": [
             {
                 "attributes": {name: describe(values) for name, values in sorted(box.sets.items())},
@@ -85,6 +87,18 @@ def _reading(one: Filter) -> dict[str, Any]:
             }
             for box in one.boxes
         ],
+    }
+
+
+def _indexing(one: Filter) -> dict[str, Any]:
+    indexing = explain_indexing(one)
+    return {
+        "entries": indexing.entries,
+        "looked_up": indexing.looked_up,
+        "compared": indexing.compared,
+        "checked": indexing.checked,
+        "verified": indexing.verified,
+        "cost": indexing.cost,
     }
 
 
@@ -131,6 +145,8 @@ def _print(answer: dict[str, Any]) -> None:
         if several:
             click.echo(f"the {which} filter")
         _print_reading(reading)
+        if not several:
+            _print_indexing(reading["index"])
         click.echo()
     for which, outcome in zip(("first", "second"), answer.get("event", ()), strict=False):
         _print_outcome(outcome, f"the {which} filter" if several else "the filter")
@@ -148,6 +164,20 @@ def _print_reading(reading: dict[str, Any]) -> None:
         print_rows(rows, indent=4)
     if reading["empty"]:
         click.echo("  no event at all matches it")
+
+
+def _print_indexing(index: dict[str, Any]) -> None:
+    """How an index of many filters finds this one."""
+    entries = index["entries"]
+    click.echo(f"  index     {entries:,} {'entry' if entries == 1 else 'entries'}, {index['cost']}")
+    rows = [
+        ("looked up", "; ".join(index["looked_up"]) or "for every event"),
+        ("compared", ", ".join(index["compared"])),
+        ("checked", ", ".join(index["checked"])),
+        ("verified", f"{index['verified']:,} of the entries" if index["verified"] else ""),
+    ]
+    if entries:
+        print_rows([row for row in rows if row[1]], indent=4)
 
 
 def _print_outcome(outcome: dict[str, Any], subject: str) -> None:

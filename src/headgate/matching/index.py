@@ -18,12 +18,13 @@ from headgate.matching import layout
 from headgate.matching.compiled import Ints, Shorts
 from headgate.matching.directory import Directory
 from headgate.matching.entries import Entries, entries_of
-from headgate.matching.matches import Matches
+from headgate.matching.matches import Columns, Matches
+from headgate.matching.refusals import MatchingError
 from headgate.matching.segments import Raw, Segment, build, joined
 from headgate.matching.snapshots import Snapshot
 from headgate.matching.workspaces import Workspace
 from headgate.matching.writing import RawWriter
-from headgate.model.errors import EventError, HeadgateError
+from headgate.model.errors import EventError
 
 ID_MAX: Final = 2**31 - 1
 BYTES_MAX: Final = 4 * 1024**3
@@ -31,10 +32,6 @@ _MERGED_RATIO: Final = 4
 _SPARE_SLOTS: Final = 1_024
 _ENTRY_BYTES: Final = 320
 """What an entry may take at most, but for its texts and its checks."""
-
-
-class MatchingError(HeadgateError, ValueError):
-    """A change of an index, or a batch, was refused; the index is as it was."""
 
 
 class FilterIndex:
@@ -128,10 +125,17 @@ class FilterIndex:
         return self.snapshot().match_events(events)
 
     def match_json(
-        self, texts: Sequence[bytes | str], refused: dict[int, EventError] | None = None
+        self,
+        texts: Sequence[bytes | str],
+        known: Sequence[Mapping[str, object]] | None = None,
+        refused: dict[int, EventError] | None = None,
     ) -> Matches:
         """The filters that match each event, from JSON text: see `Snapshot.match_json`."""
-        return self.snapshot().match_json(texts, refused)
+        return self.snapshot().match_json(texts, known, refused)
+
+    def match_columns(self, columns: Columns) -> Matches:
+        """The filters that match each row: see `Snapshot.match_columns`."""
+        return self.snapshot().match_columns(columns)
 
     def _publish(self) -> None:
         self._version += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from headgate.filters.filter import Filter
 from headgate.matching.compiled import Ints, Shorts
 from headgate.model.values import Value
 
-ValuesOf = Callable[[int], Mapping[str, Value]]
+Columns: TypeAlias = Any
+"""A `pyarrow.Table`, a `RecordBatch`, or a mapping from names to Arrow or NumPy arrays."""
+ValuesOf: TypeAlias = Callable[[int], Mapping[str, Value]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from headgate.matching.bearing import (
     bear_set,
     bear_text,
 )
+from headgate.matching.cells import bear_cell
 from headgate.matching.compiled import (
     Ints,
     Octets,
@@ -31,9 +32,13 @@ from headgate.matching.compiled import (
 )
 from headgate.matching.finding import settle
 from headgate.matching.layout import (
+    CELL_WORDS,
     CODE_COUNT,
     EPOCH,
     KEY_COUNT,
+    KNOWN_BLOB,
+    KNOWN_CELLS,
+    KNOWN_ENDS,
     NAMES,
     PATH,
     PATH_OCTETS,
@@ -93,9 +98,24 @@ def match_json(
             shorts(workspace[UNSURE])[count] = event
             workspace[UNSURE_COUNT] = count + 1
             offsets[event + 1] = offsets[event]
-        elif not settle(version, workspace, event, offsets):
+            continue
+        _bear_known(version, workspace, event)
+        if not settle(version, workspace, event, offsets):
             return event
     return len(ends)
+
+
+@compiled
+def _bear_known(version: Ints, workspace: Ints, event: int) -> None:
+    """What is known of the event besides its text."""
+    if workspace[KNOWN_ENDS] == 0:
+        return
+    ends = ints(workspace[KNOWN_ENDS])
+    cells = ints(workspace[KNOWN_CELLS])
+    blob = octets(workspace[KNOWN_BLOB])
+    for cell in range(ends[event - 1] if event > 0 else 0, ends[event]):
+        start = cell * CELL_WORDS
+        bear_cell(version, workspace, cells[start : start + CELL_WORDS], blob)
 
 
 @compiled

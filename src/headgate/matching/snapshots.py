@@ -12,7 +12,8 @@ from headgate.matching import layout
 from headgate.matching.cells import Cells, cells_of, match_cells
 from headgate.matching.compiled import Ints
 from headgate.matching.directory import Directory
-from headgate.matching.matches import Matches, ValuesOf, with_more, with_verified
+from headgate.matching.matches import Columns, Matches, ValuesOf, with_more, with_verified
+from headgate.matching.refusals import MatchingError
 from headgate.matching.scanning import match_json
 from headgate.matching.workspaces import Workspace
 from headgate.model.errors import EventError
@@ -48,13 +49,23 @@ class Snapshot:
         return self._match_cells(cells_of(values, self._names, self._known), values.__getitem__)
 
     def match_json(
-        self, texts: Sequence[bytes | str], refused: dict[int, EventError] | None = None
+        self,
+        texts: Sequence[bytes | str],
+        known: Sequence[Mapping[str, object]] | None = None,
+        refused: dict[int, EventError] | None = None,
     ) -> Matches:
         """The filters that match each event, read from JSON text as `Event.from_json` reads it.
 
-        Where a text is no event its refusal is raised; given a dictionary, refusals are kept in it
-        by the place of the event, which matches nothing.
+        `known` is what the broker itself knows of each event, as in `Event.with_known`. Where a
+        text is no event its refusal is raised; given a dictionary, refusals are kept in it by the
+        place of the event, which matches nothing.
         """
+
+        def event_at(place: int) -> Event:
+            event = Event.from_json(texts[place])
+            return event.with_known(known[place]) if known is not None else event
+
+        extra = None if known is None else self._known_cells(known, len(texts))
         octets = [text if text.__class__ is bytes else _octets(text) for text in texts]
         ends = np.cumsum(np.fromiter(map(len, octets), np.int64, len(octets)))
         data = b"".join(octets)
@@ -62,27 +73,28 @@ class Snapshot:
         workspace = self._workspace()
         try:
             workspace.room_for_events(len(octets))
-            workspace.room_for_codes(2 * largest + self._absent + 16)
+            more = workspace.know(extra)
+            workspace.room_for_codes(2 * largest + more + self._absent + 16)
             offsets = np.zeros(len(octets) + 1, np.int64)
 
             def step(first: int) -> int:
                 return match_json(self._words, workspace.words, data, ends, offsets, first)
 
             def values(event: int) -> Mapping[str, Value]:
-                return Event.from_json(texts[event]).attributes
+                return event_at(event).attributes
 
             found = self._matched(workspace, len(octets), offsets, step, values)
             count = int(workspace.words[layout.UNSURE_COUNT])
             unsure = workspace.unsure[:count].tolist()
         finally:
             self._workspaces.append(workspace)
-        return self._with_unsure(found, unsure, texts, refused) if unsure else found
+        return self._with_unsure(found, unsure, event_at, refused) if unsure else found
 
     def _with_unsure(
         self,
         found: Matches,
         unsure: list[int],
-        texts: Sequence[bytes | str],
+        event_at: Callable[[int], Event],
         refused: dict[int, EventError] | None,
     ) -> Matches:
         """The matches with those of the events that the quick way was unsure of."""
@@ -90,7 +102,7 @@ class Snapshot:
         events: list[Event] = []
         for place in unsure:
             try:
-                events.append(Event.from_json(texts[place]))
+                events.append(event_at(place))
                 places.append(place)
             except EventError as refusal:
                 if refused is None:
@@ -99,6 +111,26 @@ class Snapshot:
         more = self.match_events(events)
         sizes = np.diff(more.offsets)
         return with_more(found, np.repeat(places, sizes).tolist(), more.ids.tolist())
+
+    def _known_cells(self, known: Sequence[Mapping[str, object]], events: int) -> Cells:
+        if len(known) != events:
+            raise MatchingError(
+                f"what is known of {len(known)} events doesn't go with {events} texts"
+            )
+        empty = Event.of({})
+        values = [empty.with_known(one).attributes for one in known]
+        return cells_of(values, self._names, self._known)
+
+    def match_columns(self, columns: Columns) -> Matches:
+        """The filters that match each row of a table, or of columns by name.
+
+        Nulls and NaN are missing values, and nested columns have dotted names.
+        """
+        # Arrow takes a while to load, and who has no columns needs none of it.
+        from headgate.matching.columns import ColumnBatch
+
+        batch = ColumnBatch(columns, self._names, self._known)
+        return self._match_cells(batch.cells(), batch.values)
 
     def _match_cells(self, cells: Cells, values: ValuesOf) -> Matches:
         workspace = self._workspace()

@@ -7,6 +7,7 @@ from sys import getrefcount
 import numpy as np
 
 from headgate.matching import layout
+from headgate.matching.cells import Cells
 from headgate.matching.compiled import Ints, Shorts, address_of
 
 _EPOCH_MAX = 2**31 - 2
@@ -25,6 +26,7 @@ class Workspace:
         self._firsts = self._counts = self._seen = np.empty(0, np.int32)
         self._spare: Shorts = np.empty(0, np.int32)
         self._handed_out = False
+        self._extra: Cells | None = None
         self._path = np.empty(layout.PATH_OCTETS, np.uint8)
         self._twice = np.zeros(2 * layout.TWICE_SLOTS, np.int64)
         self.words[layout.PATH] = address_of(self._path)
@@ -64,6 +66,17 @@ class Workspace:
             self._seen[:] = 0
             self._twice[:] = 0
             self.words[layout.EPOCH] = 0
+
+    def know(self, extra: Cells | None) -> int:
+        """What is known of the events of a batch besides; how many codes it may come to."""
+        self._extra = extra
+        if extra is None:
+            self.words[layout.KNOWN_ENDS] = 0
+            return 0
+        self.words[layout.KNOWN_CELLS] = address_of(extra.cells)
+        self.words[layout.KNOWN_ENDS] = address_of(extra.ends)
+        self.words[layout.KNOWN_BLOB] = address_of(extra.blob)
+        return extra.codes_max()
 
     def room_for_found(self, size: int) -> None:
         """Make room for so much, keeping what there is."""
