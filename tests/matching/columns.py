@@ -6,6 +6,7 @@ import numpy as np
 
 from headgate.matching import layout
 from headgate.matching.cells import bear_cell, cells_of
+from headgate.matching.compiled import address_of
 from headgate.matching.directory import Directory
 from headgate.matching.pieces import Mark, Role, View
 from headgate.matching.workspaces import Workspace
@@ -19,6 +20,9 @@ def asked(
     directory = Directory()
     columns = {mark: directory.mark_column("a", mark[0]) for mark in marks}
     lines = {directory.line_column("a", view): view for view in views}
+    for role, state in marks:
+        if role is Role.STATE:
+            directory.state("a", state)
     codes = {(column, _code(directory, mark)): mark for mark, column in columns.items()}
     directory.name("a")
     version = np.zeros(64, np.int64)
@@ -28,7 +32,7 @@ def asked(
     cells = cells_of([{"a": value}], directory.name_numbers, 1)
     workspace.room_for_codes(cells.codes_max())
     for cell in cells.cells:
-        bear_cell(version, workspace.words, cell, cells.blob)
+        bear_cell(*map(address_of, (version, workspace.words, cell, cells.blob)))
     del kept
     borne = workspace._codes[: workspace.words[layout.CODE_COUNT]].tolist()
     keys = workspace._keys[: 2 * workspace.words[layout.KEY_COUNT]].reshape(-1, 2).tolist()

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from headgate.filters import line
 from headgate.matching import layout
 from headgate.matching.cells import cells_of
+from headgate.matching.compiled import OCTETS_BEHIND
 from headgate.model.values import OPAQUE, Value
 
 NAMES = {"a": 0, "b": 1, "later": 2}
@@ -25,7 +26,7 @@ def test_each_kind_of_value_has_its_cell() -> None:
         [1, line.OPAQUE, 0, 0, 0],
     ]
     assert cells.ends.tolist() == [3, 5, 7, 7]
-    assert cells.blob.tobytes() == "éxy".encode()
+    assert cells.blob.tobytes() == "éxy".encode() + bytes(OCTETS_BEHIND)
     assert cells_of([{"a": 1.5}], NAMES, 2).cells[0, 2] == line.double_rank(1.5)
 
 

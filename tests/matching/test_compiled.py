@@ -7,8 +7,24 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from headgate.matching.compiled import address_of, address_of_bytes, compiled, ints, octets, shorts
+from headgate.matching.compiled import (
+    address_of,
+    address_of_bytes,
+    compiled,
+    copy_shorts,
+    eight_octets,
+    folded,
+    long,
+    octet,
+    put_long,
+    put_octet,
+    put_short,
+    short,
+    zeros_below,
+)
 
 CALLED = """
 from headgate.matching.compiled import compiled
@@ -67,10 +83,32 @@ def test_without_a_place_for_code_it_is_compiled_all_the_same(
 
 
 def test_what_is_behind_an_address_is_the_array() -> None:
-    @compiled
-    def first(long: int, short: int, data: bytes) -> int:
-        total: int = ints(long)[0] + shorts(short)[1] + octets(address_of_bytes(data))[2]
-        return total
+    longs, shorts = np.array([1, -(2**63)], np.int64), np.array([0, -200, 7], np.int32)
+    octets = np.array([1, 200, 3, 0, 0, 0, 0, 0], np.uint8)
+    assert long(address_of(longs), 1) == -(2**63)
+    assert short(address_of(shorts), 1) == -200
+    assert octet(address_of(octets), 1) == 200
+    assert eight_octets(address_of(octets)) == 1 + 200 * 256 + 3 * 65_536
+    put_long(address_of(longs), 0, 2**62)
+    put_short(address_of(shorts), 0, -5)
+    put_octet(address_of(octets), 2, 255)
+    assert (longs[0], shorts[0], octets[2]) == (2**62, -5, 255)
+    data = b"\x07xyz"
+    assert octet(address_of_bytes(data), 0) == 7
 
-    longs, shorts_ = np.array([1_000], np.int64), np.array([0, 200], np.int32)
-    assert first(address_of(longs), address_of(shorts_), b"\0\0\x07") == 1_207
+
+def test_shorts_are_copied_in_lines() -> None:
+    source, target = np.arange(40, dtype=np.int32), np.full(40, -1, np.int32)
+    copy_shorts(address_of(target), address_of(source), 11)
+    assert target[:11].tolist() == list(range(11))
+    assert set(target[16:].tolist()) == {-1}
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-(2**63), 2**63 - 1))
+def test_a_folded_product_has_both_halves(one: int, other: int) -> None:
+    product = (one % 2**64) * (other % 2**64)
+    assert folded(one, other) % 2**64 == (product % 2**64) ^ (product >> 64)
+
+
+def test_zeros_are_counted_below_the_lowest_one() -> None:
+    assert [zeros_below(word) for word in (1, 8, -(2**63), 0)] == [0, 3, 63, 64]

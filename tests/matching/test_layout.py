@@ -12,7 +12,7 @@ def values(first: str, last: str) -> list[int]:
 def test_no_two_words_of_a_table_have_one_place() -> None:
     for words, size in (
         (values("SEGMENTS", "FIRST_SEGMENT"), layout.FIRST_SEGMENT + 1),
-        (values("BUCKET_SLOTS", "HAS_SIGNATURE"), layout.SEGMENT_WORDS),
+        (values("BUCKET_SLOTS", "BLOCKS"), layout.SEGMENT_WORDS),
         (values("OFFSETS", "WANTS_CANDIDATES"), layout.WORKSPACE_WORDS),
         (values("GROUP_START", "GROUP_BLOCKS"), layout.GROUP_WORDS),
     ):

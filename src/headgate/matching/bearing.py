@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from headgate.filters import line
-from headgate.matching.compiled import Ints, Octets, compiled, ints, shorts
+from headgate.matching.compiled import compiled, eight_octets, long, put_long, short
 from headgate.matching.layout import (
     CODE_COUNT,
     CODES,
@@ -24,10 +24,18 @@ from headgate.matching.layout import (
     NAME_COLUMNS,
     NAME_WORDS,
     NUMBERS,
+    STATES_ASKED,
     TEXTS,
 )
 from headgate.matching.pieces import Role, State, View
-from headgate.matching.symbols import HASH_START, find_number, find_text, hash_step
+from headgate.matching.symbols import (
+    SEED,
+    find_number,
+    find_text,
+    hash_end,
+    hash_word,
+    text_hash,
+)
 
 _EQUALS = int(Role.EQUALS)
 _BEGINS = int(Role.BEGINS)
@@ -54,39 +62,46 @@ _TEXT_KEY_START = -(2**63) + 1
 
 
 @compiled
-def _add_code(workspace: Ints, column: int, code: int) -> None:
-    count = workspace[CODE_COUNT]
-    ints(workspace[CODES])[count] = (column << 32) | code
-    workspace[CODE_COUNT] = count + 1
+def _column(version: int, name: int, which: int) -> int:
+    return short(long(version, NAME_COLUMNS), name * NAME_WORDS + which)
 
 
 @compiled
-def _add_keys(workspace: Ints, column: int, down: int, up: int) -> None:
+def _add_code(workspace: int, column: int, code: int) -> None:
+    count = long(workspace, CODE_COUNT)
+    put_long(long(workspace, CODES), count, (column << 32) | code)
+    put_long(workspace, CODE_COUNT, count + 1)
+
+
+@compiled
+def _add_keys(workspace: int, column: int, down: int, up: int) -> None:
     """The key for lower bounds, and the one for upper bounds."""
-    count = workspace[KEY_COUNT]
-    keys = ints(workspace[KEYS])
-    keys[2 * count] = 2 * column
-    keys[2 * count + 1] = down
-    keys[2 * count + 2] = 2 * column + 1
-    keys[2 * count + 3] = ~up
-    workspace[KEY_COUNT] = count + 2
+    count = long(workspace, KEY_COUNT)
+    keys = long(workspace, KEYS) + 16 * count
+    put_long(keys, 0, 2 * column)
+    put_long(keys, 1, down)
+    put_long(keys, 2, 2 * column + 1)
+    put_long(keys, 3, ~up)
+    put_long(workspace, KEY_COUNT, count + 2)
 
 
 @compiled
-def _bear_state(version: Ints, workspace: Ints, name: int, state: int) -> None:
-    column = shorts(version[NAME_COLUMNS])[name * NAME_WORDS + _STATE]
+def _bear_state(version: int, workspace: int, name: int, state: int) -> None:
+    """Those of its states that filters ask for; that it is there is always said first."""
+    column = _column(version, name, _STATE)
     if column >= 0:
+        asked = _column(version, name, STATES_ASKED)
         _add_code(workspace, column, _PRESENT)
-        _add_code(workspace, column, state)
-        if state in (_INTEGER, _DOUBLE):
+        if asked & (1 << state):
+            _add_code(workspace, column, state)
+        if asked & (1 << _NUMBER) and (state == _INTEGER or state == _DOUBLE):  # noqa: SIM109
             _add_code(workspace, column, _NUMBER)
 
 
 @compiled
-def _bear_number(version: Ints, workspace: Ints, name: int, place: int, rank: int) -> None:
-    column = shorts(version[NAME_COLUMNS])[name * NAME_WORDS + _EQUALS]
+def _bear_number(version: int, workspace: int, column: int, place: int, rank: int) -> None:
     if column >= 0:
-        code = find_number(version, NUMBERS, place, rank)
+        code = find_number(version + 8 * NUMBERS, place, rank)
         if code >= 0:
             _add_code(workspace, column, code)
 
@@ -98,12 +113,11 @@ def rank_of_double(number: float) -> int:
 
 
 @compiled
-def bear_integer(version: Ints, workspace: Ints, name: int, number: int) -> None:
-    columns = shorts(version[NAME_COLUMNS])
-    row = name * NAME_WORDS
-    _bear_number(version, workspace, name, _INTEGER, number)
+def bear_integer(version: int, workspace: int, name: int, number: int) -> None:
+    _bear_number(version, workspace, _column(version, name, _EQUALS), _INTEGER, number)
     _bear_state(version, workspace, name, _INTEGER)
-    if columns[row + _VIEW_NUMBER] >= 0:
+    column = _column(version, name, _VIEW_NUMBER)
+    if column >= 0:
         near = np.float64(number)
         rank = rank_of_double(near)
         down = rank
@@ -115,122 +129,116 @@ def bear_integer(version: Ints, workspace: Ints, name: int, number: int) -> None
                 down = rank - 1
             if below:
                 up = rank + 1
-        _add_keys(workspace, columns[row + _VIEW_NUMBER], down, up)
-    if columns[row + _VIEW_INTEGER] >= 0:
-        _add_keys(workspace, columns[row + _VIEW_INTEGER], number, number)
+        _add_keys(workspace, column, down, up)
+    column = _column(version, name, _VIEW_INTEGER)
+    if column >= 0:
+        _add_keys(workspace, column, number, number)
 
 
 @compiled
-def bear_double(version: Ints, workspace: Ints, name: int, number: float) -> None:
-    columns = shorts(version[NAME_COLUMNS])
-    row = name * NAME_WORDS
+def bear_double(version: int, workspace: int, name: int, number: float) -> None:
     rank = rank_of_double(number)
-    if columns[row + _EQUALS] >= 0:
-        whole = np.floor(number) == number and -_BEYOND <= number < _BEYOND
-        if whole:
+    column = _column(version, name, _EQUALS)
+    if column >= 0:
+        if np.floor(number) == number and -_BEYOND <= number < _BEYOND:
             integer: Any = np.int64(number)
-            _bear_number(version, workspace, name, _INTEGER, integer)
+            _bear_number(version, workspace, column, _INTEGER, integer)
         else:
-            _bear_number(version, workspace, name, _DOUBLE, rank)
+            _bear_number(version, workspace, column, _DOUBLE, rank)
     _bear_state(version, workspace, name, _DOUBLE)
-    if columns[row + _VIEW_NUMBER] >= 0:
-        _add_keys(workspace, columns[row + _VIEW_NUMBER], rank, rank)
-    if columns[row + _VIEW_DOUBLE] >= 0:
-        _add_keys(workspace, columns[row + _VIEW_DOUBLE], rank, rank)
-
-
-@compiled
-def bear_boolean(version: Ints, workspace: Ints, name: int, truth: int) -> None:
-    _bear_number(version, workspace, name, _BOOLEAN, truth)
-    _bear_state(version, workspace, name, _BOOLEAN)
-
-
-@compiled
-def bear_timestamp(version: Ints, workspace: Ints, name: int, rank: int) -> None:
-    _bear_number(version, workspace, name, _TIMESTAMP, rank)
-    _bear_state(version, workspace, name, _TIMESTAMP)
-    column = shorts(version[NAME_COLUMNS])[name * NAME_WORDS + _VIEW_TIMESTAMP]
+    column = _column(version, name, _VIEW_NUMBER)
+    if column >= 0:
+        _add_keys(workspace, column, rank, rank)
+    column = _column(version, name, _VIEW_DOUBLE)
     if column >= 0:
         _add_keys(workspace, column, rank, rank)
 
 
 @compiled
-def bear_opaque(version: Ints, workspace: Ints, name: int) -> None:
+def bear_boolean(version: int, workspace: int, name: int, truth: int) -> None:
+    _bear_number(version, workspace, _column(version, name, _EQUALS), _BOOLEAN, truth)
+    _bear_state(version, workspace, name, _BOOLEAN)
+
+
+@compiled
+def bear_timestamp(version: int, workspace: int, name: int, rank: int) -> None:
+    _bear_number(version, workspace, _column(version, name, _EQUALS), _TIMESTAMP, rank)
+    _bear_state(version, workspace, name, _TIMESTAMP)
+    column = _column(version, name, _VIEW_TIMESTAMP)
+    if column >= 0:
+        _add_keys(workspace, column, rank, rank)
+
+
+@compiled
+def bear_opaque(version: int, workspace: int, name: int) -> None:
     _bear_state(version, workspace, name, _OPAQUE)
 
 
 @compiled
-def bear_set(version: Ints, workspace: Ints, name: int) -> None:
+def bear_set(version: int, workspace: int, name: int) -> None:
     """A set; `bear_member` follows for each of its members."""
     _bear_state(version, workspace, name, _SET)
 
 
 @compiled
-def bear_text(
-    version: Ints, workspace: Ints, name: int, data: Octets, start: int, length: int
-) -> None:
-    columns = shorts(version[NAME_COLUMNS])
-    row = name * NAME_WORDS
-    equals = columns[row + _EQUALS]
-    begins = columns[row + _BEGINS]
-    if begins >= 0:
-        state = _bear_beginnings(version, workspace, row, data, start, length)
-    else:
-        state = HASH_START
-    if equals >= 0:
-        if begins < 0:
-            for at in range(start, start + length):
-                state = hash_step(state, data[at])
-        code = find_text(version, TEXTS, data, start, length, state)
-        if code >= 0:
-            _add_code(workspace, equals, code)
-    _bear_state(version, workspace, name, _STRING)
-    column = columns[row + _VIEW_TEXT]
+def _bear_text_in(version: int, workspace: int, column: int, start: int, length: int) -> None:
+    state = text_hash(long(version, TEXTS + SEED), start, length)
+    code = find_text(version + 8 * TEXTS, start, length, state)
+    if code >= 0:
+        _add_code(workspace, column, code)
+
+
+@compiled
+def bear_text(version: int, workspace: int, name: int, start: int, length: int) -> None:
+    """A text, by the address at which it starts."""
+    column = _column(version, name, _EQUALS)
     if column >= 0:
-        key = _text_key(data, start, length)
+        _bear_text_in(version, workspace, column, start, length)
+    column = _column(version, name, _BEGINS)
+    if column >= 0:
+        _bear_beginnings(version, workspace, name, column, start, length)
+    _bear_state(version, workspace, name, _STRING)
+    column = _column(version, name, _VIEW_TEXT)
+    if column >= 0:
+        key = _text_key(start, length)
         _add_keys(workspace, column, key, key)
 
 
 @compiled
 def _bear_beginnings(
-    version: Ints, workspace: Ints, row: int, data: Octets, start: int, length: int
-) -> int:
-    """Look the beginnings up that have a length asked for; the hash of the whole text."""
-    columns = shorts(version[NAME_COLUMNS])
-    lengths = shorts(version[LENGTHS])
-    at = columns[row + LENGTHS_FROM]
-    end = at + columns[row + LENGTHS_COUNT]
-    state = HASH_START
-    for taken in range(length + 1):
-        if at < end and lengths[at] == taken:
-            code = find_text(version, TEXTS, data, start, taken, state)
-            if code >= 0:
-                _add_code(workspace, columns[row + _BEGINS], code)
-            at += 1
-        if taken < length:
-            state = hash_step(state, data[start + taken])
-    return state
-
-
-@compiled
-def bear_member(
-    version: Ints, workspace: Ints, name: int, data: Octets, start: int, length: int
+    version: int, workspace: int, name: int, column: int, start: int, length: int
 ) -> None:
-    column = shorts(version[NAME_COLUMNS])[name * NAME_WORDS + _HAS_MEMBER]
-    if column >= 0:
-        state = HASH_START
-        for at in range(start, start + length):
-            state = hash_step(state, data[at])
-        code = find_text(version, TEXTS, data, start, length, state)
+    """Look the beginnings up that have a length asked for, in one walk along the text."""
+    lengths = long(version, LENGTHS)
+    at = _column(version, name, LENGTHS_FROM)
+    end = at + _column(version, name, LENGTHS_COUNT)
+    state = long(version, TEXTS + SEED)
+    hashed = 0
+    while at < end and short(lengths, at) <= length:
+        taken = short(lengths, at)
+        while hashed + 8 <= taken:
+            state = hash_word(state, eight_octets(start + hashed))
+            hashed += 8
+        ended = hash_end(state, start + hashed, taken - hashed, taken)
+        code = find_text(version + 8 * TEXTS, start, taken, ended)
         if code >= 0:
             _add_code(workspace, column, code)
+        at += 1
 
 
 @compiled
-def _text_key(data: Octets, start: int, length: int) -> int:
+def bear_member(version: int, workspace: int, name: int, start: int, length: int) -> None:
+    column = _column(version, name, _HAS_MEMBER)
+    if column >= 0:
+        _bear_text_in(version, workspace, column, start, length)
+
+
+@compiled
+def _text_key(start: int, length: int) -> int:
     """As `pieces.text_key`."""
     key = 0
+    octets = eight_octets(start)
     for at in range(7):
-        octet: Any = data[start + at] if at < length else 0
-        key = (key << 8) | octet
+        key = (key << 8) | ((octets & 0xFF) if at < length else 0)
+        octets >>= 8
     return (key << 8) + min(length, 8) + _TEXT_KEY_START

@@ -20,7 +20,15 @@ from headgate.matching.bearing import (
     bear_text,
     bear_timestamp,
 )
-from headgate.matching.compiled import Ints, Octets, compiled
+from headgate.matching.compiled import (
+    OCTETS_BEHIND,
+    Ints,
+    Octets,
+    address_in,
+    compiled,
+    long,
+    put_long,
+)
 from headgate.matching.finding import settle
 from headgate.model.values import Value
 
@@ -86,7 +94,7 @@ def cells_of(events: Iterable[Mapping[str, Value]], names: Mapping[str, int], kn
     return Cells(
         np.array(words, np.int64).reshape(-1, layout.CELL_WORDS),
         np.array(ends, np.int64),
-        np.frombuffer(b"".join(blob) or b"\0", np.uint8).copy(),
+        np.frombuffer(b"".join([*blob, bytes(OCTETS_BEHIND)]), np.uint8).copy(),
     )
 
 
@@ -95,35 +103,38 @@ def match_cells(
     version: Ints, workspace: Ints, cells: Ints, ends: Ints, blob: Octets, offsets: Ints, first: int
 ) -> int:
     """Match the events from the first one on, until there is no room; the next one to match."""
+    known, memory, finds = address_in(version), address_in(workspace), address_in(offsets)
+    cell, texts = address_in(cells), address_in(blob)
     for event in range(first, len(ends)):
-        workspace[layout.CODE_COUNT] = 0
-        workspace[layout.KEY_COUNT] = 0
-        for cell in range(ends[event - 1] if event > 0 else 0, ends[event]):
-            bear_cell(version, workspace, cells[cell], blob)
-        if not settle(version, workspace, event, offsets):
+        put_long(memory, layout.CODE_COUNT, 0)
+        put_long(memory, layout.KEY_COUNT, 0)
+        begin = ends[event - 1] if event > 0 else 0
+        for at in range(begin, ends[event]):
+            bear_cell(known, memory, cell + 8 * layout.CELL_WORDS * at, texts)
+        if not settle(known, memory, event, finds):
             return event
     return len(ends)
 
 
 @compiled
-def bear_cell(version: Ints, workspace: Ints, cell: Ints, blob: Octets) -> None:
-    name = cell[0]
-    place = cell[1]
+def bear_cell(version: int, workspace: int, cell: int, blob: int) -> None:
+    name = long(cell, 0)
+    place = long(cell, 1)
     if place == _STRING:
-        bear_text(version, workspace, name, blob, cell[3], cell[4])
+        bear_text(version, workspace, name, blob + long(cell, 3), long(cell, 4))
     elif place == _INTEGER:
-        bear_integer(version, workspace, name, cell[2])
+        bear_integer(version, workspace, name, long(cell, 2))
     elif place == _DOUBLE:
-        rank = cell[2]
-        magnitude = np.int64(abs(rank)).view(np.float64)
+        rank = long(cell, 2)
+        magnitude: Any = np.int64(abs(rank)).view(np.float64)
         bear_double(version, workspace, name, magnitude if rank >= 0 else -magnitude)
     elif place == _BOOLEAN:
-        bear_boolean(version, workspace, name, cell[2])
+        bear_boolean(version, workspace, name, long(cell, 2))
     elif place == _TIMESTAMP:
-        bear_timestamp(version, workspace, name, cell[2])
+        bear_timestamp(version, workspace, name, long(cell, 2))
     elif place == _SET:
         bear_set(version, workspace, name)
     elif place == layout.MEMBER:
-        bear_member(version, workspace, name, blob, cell[3], cell[4])
+        bear_member(version, workspace, name, blob + long(cell, 3), long(cell, 4))
     elif place > 0:
         bear_opaque(version, workspace, name)

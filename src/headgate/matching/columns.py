@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from headgate.filters import line
 from headgate.matching import layout
 from headgate.matching.cells import Cells
+from headgate.matching.compiled import OCTETS_BEHIND
 from headgate.matching.matches import Columns
 from headgate.matching.refusals import MatchingError
 from headgate.model.errors import named
@@ -160,7 +161,7 @@ class _Blobs:
         return starts
 
     def joined(self) -> NDArray[np.uint8]:
-        return np.concatenate([*self._parts, np.zeros(8, np.uint8)])
+        return np.concatenate([*self._parts, np.zeros(OCTETS_BEHIND, np.uint8)])
 
 
 def _cells_of_column(

@@ -3,28 +3,30 @@
 Compiled code is kept on disk beside the source, or where the user's caches are. Where nothing can
 be written, every process compiles for itself: slower to start, otherwise the same.
 
-Compiled functions take tables of addresses instead of dozens of arrays: to hand an array over costs
-as much as to match an event. Whoever fills in an address keeps the array; `ints`, `shorts` and
-`octets` see the memory behind one. Compiled code keeps the interpreter's lock, so that what it sees
-is not changed under it.
+Compiled functions that match take addresses instead of dozens of arrays: to hand those over costs
+more than to match an event. Whoever fills in an address keeps the array. Texts have seven octets of
+room behind them, and lists of ids as many ids, so that compiled code may read and write in larger
+steps. It keeps the interpreter's lock, so that what it sees is not changed under it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 Octets = NDArray[np.uint8]
+LINE_SHORTS: Final = 8
+OCTETS_BEHIND: Final = 8
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -58,12 +60,73 @@ def address_of(array: NDArray[Any]) -> int:
     return cast("int", array.__array_interface__["data"][0])
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _pointer(typing_context: Any, address: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+def _loader(bits: int) -> Any:
+    """A function that reads so many bits at an address, as a signed integer (octets: unsigned)."""
 
-    return types.voidptr(types.int64), generate
+    @intrinsic  # type: ignore[untyped-decorator]
+    def load(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.IntType(bits)
+            pointer = builder.inttoptr(arguments[0], kind.as_pointer())
+            read = builder.load(pointer, align=1, typ=kind)
+            if bits == 64:
+                return read
+            return (builder.zext if bits == 8 else builder.sext)(read, ir.IntType(64))
+
+        return types.int64(types.int64), generate
+
+    return load
+
+
+def _storer(bits: int) -> Any:
+    """A function that writes so many bits at an address."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def store(typing_context: Any, address: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.IntType(bits)
+            pointer = builder.inttoptr(arguments[0], kind.as_pointer())
+            written = arguments[1] if bits == 64 else builder.trunc(arguments[1], kind)
+            builder.store(written, pointer, align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return store
+
+
+_load8, _load32, _load64 = _loader(8), _loader(32), _loader(64)
+_store8, _store32, _store64 = _storer(8), _storer(32), _storer(64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _copy_line(typing_context: Any, target: Any, source: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(32), LINE_SHORTS)
+        to, start = (builder.inttoptr(address, kind.as_pointer()) for address in arguments)
+        builder.store(builder.load(start, align=1, typ=kind), to, align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _folded(typing_context: Any, one: Any, other: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide, word = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        high = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), word)
+        return builder.xor(builder.trunc(product, word), high)
+
+    return types.int64(types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _zeros_below(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.int64), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -76,6 +139,67 @@ def _first_octet(typing_context: Any, data: Any) -> Any:
 
 
 @compiled
+def octet(address: int, at: int) -> int:
+    read: int = _load8(address + at)
+    return read
+
+
+@compiled
+def short(address: int, at: int) -> int:
+    read: int = _load32(address + 4 * at)
+    return read
+
+
+@compiled
+def long(address: int, at: int) -> int:
+    read: int = _load64(address + 8 * at)
+    return read
+
+
+@compiled
+def eight_octets(address: int) -> int:
+    """Octets in a row as one word; some of them may lie beyond the end that counts."""
+    read: int = _load64(address)
+    return read
+
+
+@compiled
+def put_octet(address: int, at: int, value: int) -> None:
+    _store8(address + at, value)
+
+
+@compiled
+def put_short(address: int, at: int, value: int) -> None:
+    _store32(address + 4 * at, value)
+
+
+@compiled
+def put_long(address: int, at: int, value: int) -> None:
+    _store64(address + 8 * at, value)
+
+
+@compiled
+def copy_shorts(target: int, source: int, count: int) -> None:
+    """Copy in lines of eight: up to seven behind the last one are copied with it."""
+    for at in range(0, 4 * count, 4 * LINE_SHORTS):
+        _copy_line(target + at, source + at)
+
+
+@compiled
+def folded(one: int, other: int) -> int:
+    """Both halves of a product of 128 bits, one over the other: what hashes are made of."""
+    word: int = _folded(one, other)
+    return word
+
+
+@compiled
+def zeros_below(word: int) -> int:
+    """How many zeros are below the lowest one of a word."""
+    count: int = _zeros_below(word)
+    return count
+
+
+@compiled
 def address_of_bytes(data: bytes) -> int:
     """Where the octets of a `bytes` object are."""
     address: int = _first_octet(data)
@@ -83,18 +207,7 @@ def address_of_bytes(data: bytes) -> int:
 
 
 @compiled
-def ints(address: int) -> Ints:
-    memory: Ints = numba.carray(_pointer(address), (1 << 40,), np.int64)
-    return memory
-
-
-@compiled
-def shorts(address: int) -> Shorts:
-    memory: Shorts = numba.carray(_pointer(address), (1 << 40,), np.int32)
-    return memory
-
-
-@compiled
-def octets(address: int) -> Octets:
-    memory: Octets = numba.carray(_pointer(address), (1 << 40,), np.uint8)
-    return memory
+def address_in(array: Any) -> int:
+    """Where an array is, asked by compiled code."""
+    address: Any = np.int64(array.ctypes.data)
+    return address

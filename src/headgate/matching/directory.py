@@ -16,7 +16,7 @@ from headgate.matching import layout
 from headgate.matching.compiled import Ints, Shorts, address_of
 from headgate.matching.entries import NamedMark
 from headgate.matching.pieces import Role, State, View
-from headgate.matching.symbols import Numbers, Texts
+from headgate.matching.symbols import TABLE_WORDS, Numbers, Texts
 
 SIGNATURES_MAX: Final = 512
 """So many signatures of several columns; beyond them an entry is looked up by one column alone."""
@@ -25,10 +25,10 @@ SIGNATURES_MAX: Final = 512
 class Directory:
     """The names, columns, signatures and values of all filters that an index has had."""
 
-    def __init__(self) -> None:
-        self.names = Texts()
-        self.texts = Texts()
-        self.numbers = Numbers()
+    def __init__(self, seed: int = 0) -> None:
+        self.names = Texts(seed)
+        self.texts = Texts(seed)
+        self.numbers = Numbers(seed)
         self.name_numbers: dict[str, int] = {}
         self.marks = 0
         self.lines = 0
@@ -46,7 +46,7 @@ class Directory:
         if number is None:
             number = int(self.names.add([name.encode()])[0])
             self.name_numbers[name] = number
-            self._columns.append([-1] * layout.NAME_WORDS)
+            self._columns.append([-1] * (layout.NAME_WORDS - 1) + [0])
             self._changed = True
         return number
 
@@ -65,6 +65,13 @@ class Directory:
             self.lines += 1
             self._changed = True
         return row[layout.LINE_COLUMNS + view]
+
+    def state(self, name: str, state: State) -> None:
+        """This state is asked for."""
+        row = self._columns[self.name(name)]
+        if not row[layout.STATES_ASKED] >> state & 1:
+            row[layout.STATES_ASKED] |= 1 << state
+            self._changed = True
 
     def beginning(self, name: str, length: int) -> None:
         """Beginnings of this many octets are asked for."""
@@ -114,7 +121,7 @@ class Directory:
         columns, lengths, absent, leads, led, signatures = self._tables
         version[layout.NAMES : layout.TEXTS] = self.names.addresses()
         version[layout.TEXTS : layout.NUMBERS] = self.texts.addresses()
-        version[layout.NUMBERS : layout.NAME_COLUMNS - 3] = self.numbers.addresses()
+        version[layout.NUMBERS : layout.NUMBERS + TABLE_WORDS] = self.numbers.addresses()
         version[layout.NAME_COLUMNS] = address_of(columns)
         version[layout.LENGTHS] = address_of(lengths)
         version[layout.ABSENT] = address_of(absent)

@@ -8,7 +8,7 @@ whom only the filter itself can verify.
 
 from __future__ import annotations
 
-from headgate.matching.compiled import Ints, Shorts, compiled, ints, octets, shorts
+from headgate.matching.compiled import LINE_SHORTS, compiled, long, put_long, put_short, short
 from headgate.matching.layout import (
     ABSENT,
     ABSENT_CODE,
@@ -43,7 +43,6 @@ from headgate.matching.layout import (
     GROUP_SIZE,
     GROUP_WORDS,
     GROUPS,
-    HAS_SIGNATURE,
     IDS,
     KEY_COUNT,
     KEYS,
@@ -73,84 +72,92 @@ def address_hash(state: int, code: int) -> int:
 
 
 @compiled
-def settle(version: Ints, workspace: Ints, event: int, offsets: Ints) -> bool:
+def settle(version: int, workspace: int, event: int, offsets: int) -> bool:
     """Find who fits an event; where there is no room for that, all is as it was."""
-    found = workspace[FOUND_COUNT]
-    candidates = workspace[CANDIDATE_COUNT]
+    found = long(workspace, FOUND_COUNT)
+    candidates = long(workspace, CANDIDATE_COUNT)
     if not find(version, workspace, event):
-        workspace[FOUND_COUNT] = found
-        workspace[CANDIDATE_COUNT] = candidates
+        put_long(workspace, FOUND_COUNT, found)
+        put_long(workspace, CANDIDATE_COUNT, candidates)
         return False
-    offsets[event + 1] = workspace[FOUND_COUNT]
+    put_long(offsets, event + 1, long(workspace, FOUND_COUNT))
     return True
 
 
 @compiled
-def find(version: Ints, workspace: Ints, event: int) -> bool:
+def find(version: int, workspace: int, event: int) -> bool:
     """Find who fits the event whose codes and keys are in the workspace; false: no more room."""
-    codes = ints(workspace[CODES])
-    firsts = shorts(workspace[FIRSTS])
-    counts = shorts(workspace[COUNTS])
-    keys = ints(workspace[KEYS])
-    line_keys = ints(workspace[LINE_KEYS])
-    leads = shorts(version[LEADS])
-    led = shorts(version[LED])
-    absent = shorts(version[ABSENT])
-    count = workspace[CODE_COUNT]
-    workspace[EPOCH] += 1
-    for at in range(count):
-        column = codes[at] >> 32
-        if counts[column] == 0:
-            firsts[column] = at
-        counts[column] += 1
-    for at in range(workspace[KEY_COUNT]):
-        line_keys[keys[2 * at]] = keys[2 * at + 1]
-    borne = count
-    for which in range(version[ABSENT_COUNT]):
-        column = absent[which]
-        if counts[column] == 0:
-            codes[count] = column << 32
-            count += 1
-    # Only now, so that a missing attribute isn't taken for one that bears a mark.
-    for at in range(borne, count):
-        firsts[codes[at] >> 32] = at
-        counts[codes[at] >> 32] = -1
+    codes = long(workspace, CODES)
+    counts = long(workspace, COUNTS)
+    keys = long(workspace, KEYS)
+    line_keys = long(workspace, LINE_KEYS)
+    keyed = long(workspace, KEY_COUNT)
+    put_long(workspace, EPOCH, long(workspace, EPOCH) + 1)
+    count = _put_marks(version, workspace)
+    for at in range(keyed):
+        put_long(line_keys, long(keys, 2 * at), long(keys, 2 * at + 1))
+    leads = long(version, LEADS)
+    led = long(version, LED)
     room = _look_up(version, workspace, event, 0)
     at = 0
-    while at < count:
-        column = codes[at] >> 32
-        if room:
-            for which in range(leads[column], leads[column + 1]):
-                room = room and _look_up(version, workspace, event, led[which])
-        at += max(counts[column], 1)
+    while room and at < count:
+        column = long(codes, at) >> 32
+        for which in range(short(leads, column), short(leads, column + 1)):
+            room = room and _look_up(version, workspace, event, short(led, which))
+        at += max(short(counts, column), 1)
     for at in range(count):
-        counts[codes[at] >> 32] = 0
-    for at in range(workspace[KEY_COUNT]):
-        line_keys[keys[2 * at]] = EMPTY_KEY
+        put_short(counts, long(codes, at) >> 32, 0)
+    for at in range(keyed):
+        put_long(line_keys, long(keys, 2 * at), EMPTY_KEY)
     return room
 
 
 @compiled
-def _look_up(version: Ints, workspace: Ints, event: int, signature: int) -> bool:
+def _put_marks(version: int, workspace: int) -> int:
+    """Put the marks where signatures find them: which come first in a column, and how many."""
+    codes = long(workspace, CODES)
+    firsts = long(workspace, FIRSTS)
+    counts = long(workspace, COUNTS)
+    count = long(workspace, CODE_COUNT)
+    for at in range(count):
+        column = long(codes, at) >> 32
+        borne = short(counts, column)
+        if borne == 0:
+            put_short(firsts, column, at)
+        put_short(counts, column, borne + 1)
+    absent = long(version, ABSENT)
+    for which in range(long(version, ABSENT_COUNT)):
+        column = short(absent, which)
+        if short(counts, column) == 0:
+            put_long(codes, count, column << 32)
+            put_short(firsts, column, count)
+            # So that a missing attribute isn't taken for one that bears a mark.
+            put_short(counts, column, -1)
+            count += 1
+    return count
+
+
+@compiled
+def _look_up(version: int, workspace: int, event: int, signature: int) -> bool:
     """Look up every address of one signature that the event has."""
-    codes = ints(workspace[CODES])
-    firsts = shorts(workspace[FIRSTS])
-    counts = shorts(workspace[COUNTS])
-    row = shorts(version[SIGNATURES])[signature * SIGNATURE_WORDS :]
-    length = row[0]
+    codes = long(workspace, CODES)
+    firsts = long(workspace, FIRSTS)
+    counts = long(workspace, COUNTS)
+    row = long(version, SIGNATURES) + 4 * SIGNATURE_WORDS * signature
+    length = short(row, 0)
     state = address_hash(0, signature)
-    for at in range(length - 1):
-        column = row[1 + at]
-        if counts[column] == 0:
+    for at in range(1, length):
+        column = short(row, at)
+        if short(counts, column) == 0:
             return True
-        state = address_hash(state, codes[firsts[column]] & _CODE)
+        state = address_hash(state, long(codes, short(firsts, column)) & _CODE)
     if length == 0:
         return _probe(version, workspace, event, signature, row, 0, state)
-    column = row[length]
-    first = firsts[column]
+    column = short(row, length)
+    first = short(firsts, column)
     # Only in the last column may a value bear several marks.
-    for which in range(first, first + abs(counts[column])):
-        code = codes[which] & _CODE
+    for which in range(first, first + abs(short(counts, column))):
+        code = long(codes, which) & _CODE
         if not _probe(version, workspace, event, signature, row, code, address_hash(state, code)):
             return False
     return True
@@ -158,141 +165,144 @@ def _look_up(version: Ints, workspace: Ints, event: int, signature: int) -> bool
 
 @compiled
 def _probe(
-    version: Ints, workspace: Ints, event: int, signature: int, row: Shorts, last: int, state: int
+    version: int, workspace: int, event: int, signature: int, row: int, last: int, state: int
 ) -> bool:
     """Go through the runs at one address, in all segments."""
     tag = (state >> 32) & 0x7FFFFFFF
-    for number in range(version[SEGMENTS]):
-        segment = FIRST_SEGMENT + number * SEGMENT_WORDS
-        if octets(version[segment + HAS_SIGNATURE])[signature] == 0:
-            continue
-        slots = ints(version[segment + BUCKET_SLOTS])
-        mask = version[segment + BUCKET_MASK]
+    segment = version + 8 * FIRST_SEGMENT
+    for _ in range(long(version, SEGMENTS)):
+        slots = long(segment, BUCKET_SLOTS)
+        mask = long(segment, BUCKET_MASK)
         slot = state & mask
-        while slots[slot] >= 0:
-            entry = slots[slot]
+        entry = long(slots, slot)
+        while entry >= 0:
             if entry >> 32 == tag:
-                bucket = shorts(version[segment + BUCKETS])[(entry & _CODE) * BUCKET_WORDS :]
-                if bucket[0] == signature and _same_address(workspace, row, bucket, last):
-                    begin = bucket[BUCKET_GROUPS]
-                    for group in range(begin, begin + bucket[BUCKET_GROUP_COUNT]):
+                bucket = long(segment, BUCKETS) + 4 * BUCKET_WORDS * (entry & _CODE)
+                if short(bucket, 0) == signature and _same_address(workspace, row, bucket, last):
+                    group = long(segment, GROUPS) + 4 * GROUP_WORDS * short(bucket, BUCKET_GROUPS)
+                    for _ in range(short(bucket, BUCKET_GROUP_COUNT)):
                         if not _take(version, segment, workspace, group, event):
                             return False
+                        group += 4 * GROUP_WORDS
                     break
             slot = (slot + 1) & mask
+            entry = long(slots, slot)
+        segment += 8 * SEGMENT_WORDS
     return True
 
 
 @compiled
-def _same_address(workspace: Ints, row: Shorts, bucket: Shorts, last: int) -> bool:
-    length = row[0]
+def _same_address(workspace: int, row: int, bucket: int, last: int) -> bool:
+    length = short(row, 0)
     if length == 0:
         return True
-    codes = ints(workspace[CODES])
-    firsts = shorts(workspace[FIRSTS])
-    for at in range(length - 1):
-        if bucket[1 + at] != codes[firsts[row[1 + at]]] & _CODE:
+    codes = long(workspace, CODES)
+    firsts = long(workspace, FIRSTS)
+    for at in range(1, length):
+        if short(bucket, at) != long(codes, short(firsts, short(row, at))) & _CODE:
             return False
-    return bucket[length] == last
+    return short(bucket, length) == last
 
 
 @compiled
-def _take(version: Ints, segment: int, workspace: Ints, group: int, event: int) -> bool:
+def _take(version: int, segment: int, workspace: int, group: int, event: int) -> bool:
     """Put who passes the tests of a group with what was found; false where there is no room."""
-    row = group * GROUP_WORDS
-    groups = shorts(version[segment + GROUPS])
-    if workspace[FOUND_COUNT] + groups[row + GROUP_SIZE] >= workspace[FOUND_MAX]:
+    count = long(workspace, FOUND_COUNT)
+    if count + short(group, GROUP_SIZE) + LINE_SHORTS > long(workspace, FOUND_MAX):
         return False
-    flags = groups[row + GROUP_FLAGS]
-    if flags == 0 and version[segment + ANY_DIED] == 0:
-        workspace[FOUND_COUNT] = gather(version, segment, workspace, group, False)
+    found = long(workspace, FOUND) + 4 * count
+    flags = short(group, GROUP_FLAGS)
+    if flags == 0 and long(segment, ANY_DIED) == 0:
+        passing = gather(segment, workspace, group, found, False)
+        put_long(workspace, FOUND_COUNT, count + passing)
         return True
-    end = gather(version, segment, workspace, group, True)
-    return _sift(version, segment, workspace, flags, end, event)
+    passing = gather(segment, workspace, group, found, True)
+    return _sift(version, segment, workspace, flags, found, passing, event)
 
 
 @compiled
-def _sift(version: Ints, segment: int, workspace: Ints, flags: int, end: int, event: int) -> bool:
+def _sift(
+    version: int, segment: int, workspace: int, flags: int, found: int, passing: int, event: int
+) -> bool:
     """Replace the places of entries by the ids of those that really fit."""
-    found = shorts(workspace[FOUND])
-    ids = shorts(version[segment + IDS])
-    died = shorts(version[segment + DIED])
-    slots = shorts(version[segment + ENTRY_SLOTS])
-    seen = shorts(workspace[SEEN])
-    now = version[VERSION]
-    epoch = workspace[EPOCH]
-    kept = workspace[FOUND_COUNT]
-    for at in range(kept, end):
-        place = found[at]
-        if died[place] <= now:
+    ids = long(segment, IDS)
+    died = long(segment, DIED)
+    slots = long(segment, ENTRY_SLOTS)
+    seen = long(workspace, SEEN)
+    now = long(version, VERSION)
+    epoch = long(workspace, EPOCH)
+    kept = 0
+    for at in range(passing):
+        place = short(found, at)
+        if short(died, place) <= now:
             continue
-        if flags & CHECKED and not _bears(version, segment, workspace, place):
+        if flags & CHECKED and not _bears(segment, workspace, place):
             continue
-        slot = slots[place]
         if flags & (OVERLAPPING | VERIFIED):
-            if seen[slot] == epoch:
+            slot = short(slots, place)
+            if short(seen, slot) == epoch:
                 continue
-            seen[slot] = epoch
+            put_short(seen, slot, epoch)
         if flags & VERIFIED:
-            count = workspace[CANDIDATE_COUNT]
-            if count >= workspace[CANDIDATES_MAX]:
-                workspace[WANTS_CANDIDATES] = 1
+            count = long(workspace, CANDIDATE_COUNT)
+            if count >= long(workspace, CANDIDATES_MAX):
+                put_long(workspace, WANTS_CANDIDATES, 1)
                 return False
-            candidates = shorts(workspace[CANDIDATES])
-            candidates[2 * count] = event
-            candidates[2 * count + 1] = slot
-            workspace[CANDIDATE_COUNT] = count + 1
+            candidates = long(workspace, CANDIDATES)
+            put_short(candidates, 2 * count, event)
+            put_short(candidates, 2 * count + 1, short(slots, place))
+            put_long(workspace, CANDIDATE_COUNT, count + 1)
         else:
-            found[kept] = ids[place]
+            put_short(found, kept, short(ids, place))
             kept += 1
-    workspace[FOUND_COUNT] = kept
+    put_long(workspace, FOUND_COUNT, long(workspace, FOUND_COUNT) + kept)
     return True
 
 
 @compiled
-def _bears(version: Ints, segment: int, workspace: Ints, place: int) -> bool:
+def _bears(segment: int, workspace: int, place: int) -> bool:
     """Whether the event bears what an entry demands beyond its address and its tests."""
-    words = shorts(version[segment + CHECKS])
-    at = shorts(version[segment + CHECKS_FROM])[place]
-    while True:
-        sign = words[at]
+    word = long(segment, CHECKS) + 4 * short(long(segment, CHECKS_FROM), place)
+    sign = short(word, 0)
+    while sign > 0:
         if sign == ANY_OF:
-            lists = words[at + 1]
-            at += 2
+            lists = short(word, 1)
+            word += 8
             borne = False
             for _ in range(lists):
-                size = words[at + 1]
-                borne = borne or _bears_one(workspace, words[at], words, at + 2, size)
-                at += 2 + size
+                borne = borne or _bears_one(workspace, word)
+                word += 8 + 4 * short(word, 1)
             if not borne:
                 return False
-        elif sign > ANY_OF:
-            size = words[at + 2]
-            if _bears_one(workspace, words[at + 1], words, at + 3, size):
-                return False
-            at += 3 + size
         else:
-            return True
+            if _bears_one(workspace, word + 4):
+                return False
+            word += 12 + 4 * short(word, 2)
+        sign = short(word, 0)
+    return True
 
 
 @compiled
-def _bears_one(workspace: Ints, column: int, words: Shorts, start: int, size: int) -> bool:
-    """Whether the event bears one of the codes of a list in rising order in this column."""
-    codes = ints(workspace[CODES])
-    count = shorts(workspace[COUNTS])[column]
+def _bears_one(workspace: int, listed: int) -> bool:
+    """Whether the event bears one of a list: a column, a size, and codes in rising order."""
+    column = short(listed, 0)
+    size = short(listed, 1)
+    listed += 8
+    count = short(long(workspace, COUNTS), column)
     if count <= 0:
-        return words[start] == ABSENT_CODE
-    first = shorts(workspace[FIRSTS])[column]
+        return short(listed, 0) == ABSENT_CODE
+    codes = long(workspace, CODES)
+    first = short(long(workspace, FIRSTS), column)
     for which in range(first, first + count):
-        code = codes[which] & _CODE
+        code = long(codes, which) & _CODE
         low = 0
         high = size
         while low < high:
             middle = (low + high) >> 1
-            if words[start + middle] < code:
+            if short(listed, middle) < code:
                 low = middle + 1
             else:
                 high = middle
-        if low < size and words[start + low] == code:
+        if low < size and short(listed, low) == code:
             return True
     return False

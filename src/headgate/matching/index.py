@@ -40,9 +40,12 @@ class FilterIndex:
     One thread changes an index; others match against snapshots of it.
     """
 
-    def __init__(self, bytes_max: int = BYTES_MAX) -> None:
+    def __init__(self, bytes_max: int = BYTES_MAX, seed: int = 0) -> None:
+        """`seed` goes into all hashes: a server takes one that nobody can guess, so that nobody can
+        make texts that all have one hash.
+        """
         self._bytes_max = bytes_max
-        self._directory = Directory()
+        self._directory = Directory(seed)
         self._slots: dict[int, int] = {}
         self._slot_ids: Shorts = np.empty(64, np.int32)
         self._used_slots = 0
@@ -150,7 +153,7 @@ class FilterIndex:
         if self._added:
             raw = self._raw_of_added()
             if len(raw):
-                segments.append(build(raw, self._slot_ids, len(self._directory.signatures)))
+                segments.append(build(raw, self._slot_ids))
         self._segments = self._merged(segments)
         words: Ints = np.zeros(
             layout.FIRST_SEGMENT + layout.SEGMENT_WORDS * len(self._segments), np.int64
@@ -218,7 +221,7 @@ class FilterIndex:
             raw = self._renumbered(raw)
         if not len(raw):
             return tuple(segments[:start])
-        return (*segments[:start], build(raw, self._slot_ids, len(self._directory.signatures)))
+        return (*segments[:start], build(raw, self._slot_ids))
 
     def _renumbered(self, raw: Raw) -> Raw:
         """Number the slots anew: most of the old ones are of filters that are gone."""

@@ -16,14 +16,14 @@ VERSION: Final = 1
 NAMES: Final = 2
 TEXTS: Final = NAMES + TABLE_WORDS
 NUMBERS: Final = TEXTS + TABLE_WORDS
-NAME_COLUMNS: Final = 20
-LENGTHS: Final = 21
-ABSENT: Final = 22
-ABSENT_COUNT: Final = 23
-LEADS: Final = 24
-LED: Final = 25
-SIGNATURES: Final = 26
-FIRST_SEGMENT: Final = 32
+NAME_COLUMNS: Final = 27
+LENGTHS: Final = 28
+ABSENT: Final = 29
+ABSENT_COUNT: Final = 30
+LEADS: Final = 31
+LED: Final = 32
+SIGNATURES: Final = 33
+FIRST_SEGMENT: Final = 40
 
 # A segment of it.
 SEGMENT_WORDS: Final = 16
@@ -40,13 +40,14 @@ CHECKS_FROM: Final = 9
 CHECKS: Final = 10
 SHAPES: Final = 11
 BLOCKS: Final = 12
-HAS_SIGNATURE: Final = 13
 
 # The columns that a name has: -1 where no filter asks.
 NAME_WORDS: Final = 12
 LINE_COLUMNS: Final = 4
 LENGTHS_FROM: Final = 9
 LENGTHS_COUNT: Final = 10
+STATES_ASKED: Final = 11
+"""A bit for each state."""
 
 # A signature, a bucket and a group.
 SIGNATURE_WORDS: Final = 6
@@ -101,8 +102,11 @@ KNOWN_BLOB: Final = 23
 WORKSPACE_WORDS: Final = 24
 
 PATH_OCTETS: Final = 1024
+LISTED_NAMES: Final = 24
+"""So many names are compared with each other; with more, a table says which have come already."""
 TWICE_SLOTS: Final = 4096
 """More than four times the names that an event may have before it is left to the careful path."""
+LEVELS: Final = 16
 CELL_WORDS: Final = 5
 """The number of the name, what it is, a rank or an integer, and where a text starts and ends."""
 MEMBER: Final = 8

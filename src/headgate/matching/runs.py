@@ -8,12 +8,10 @@ first bounds stop passing, every entry is looked at. Bounds of blocks say which 
 
 from __future__ import annotations
 
-from headgate.matching.compiled import Ints, Shorts, compiled, ints, shorts
+from headgate.matching.compiled import compiled, copy_shorts, long, put_short, short
 from headgate.matching.layout import (
     BLOCKS,
     BOUNDS,
-    FOUND,
-    FOUND_COUNT,
     GROUP_BLOCK,
     GROUP_BLOCKS,
     GROUP_BOUNDS,
@@ -21,140 +19,110 @@ from headgate.matching.layout import (
     GROUP_SIZE,
     GROUP_START,
     GROUP_TESTS,
-    GROUP_WORDS,
-    GROUPS,
     IDS,
     LINE_KEYS,
     PLAIN_SIZE_MAX,
     SHAPES,
 )
 
+_COUNTED_MAX = 8
+
 
 @compiled
-def how_many_pass(bounds: Ints, start: int, size: int, key: int) -> int:
+def how_many_pass(bounds: int, size: int, key: int) -> int:
     """Of bounds in rising order, how many are at most the key?"""
     low = 0
-    while size > 0:
+    while size > _COUNTED_MAX:
         half = size >> 1
-        if bounds[start + low + half] <= key:
-            low += half + 1
-            size -= half + 1
-        else:
-            size = half
-    return low
+        low += half if long(bounds, low + half - 1) <= key else 0
+        size -= half
+    passing = 0
+    for at in range(size):
+        passing += long(bounds, low + at) <= key
+    return low + passing
 
 
 @compiled
-def _copy(ids: Shorts, start: int, size: int, found: Shorts, at: int, places: bool) -> int:
-    """Put the ids of entries behind what was found, or their places if they are to be sifted."""
+def _copy(segment: int, start: int, size: int, found: int, places: bool) -> int:
+    """Put the ids of entries where the next find goes, or their places if they are to be sifted."""
     if places:
         for step in range(size):
-            found[at + step] = start + step
-    elif size < 8:
-        for step in range(size):
-            found[at + step] = ids[start + step]
+            put_short(found, step, start + step)
     else:
-        source = ids[start : start + size]
-        target = found[at : at + size]
-        for step in range(size):
-            target[step] = source[step]
-    return at + size
+        copy_shorts(found, long(segment, IDS) + 4 * start, size)
+    return size
 
 
 @compiled
-def gather(version: Ints, segment: int, workspace: Ints, group: int, places: bool) -> int:
-    """Put those of a group that pass behind what was found; how much there is then."""
-    groups = shorts(version[segment + GROUPS])
-    row = group * GROUP_WORDS
-    start = groups[row + GROUP_START]
-    size = groups[row + GROUP_SIZE]
-    tests = groups[row + GROUP_TESTS]
-    ids = shorts(version[segment + IDS])
-    found = shorts(workspace[FOUND])
-    at = workspace[FOUND_COUNT]
+def gather(segment: int, workspace: int, group: int, found: int, places: bool) -> int:
+    """Put those of a group that pass where the next find goes; how many pass."""
+    start = short(group, GROUP_START)
+    size = short(group, GROUP_SIZE)
+    tests = short(group, GROUP_TESTS)
     if tests == 0:
-        return _copy(ids, start, size, found, at, places)
-    shapes = shorts(version[segment + SHAPES])
-    shape = groups[row + GROUP_SHAPE]
-    bounds = ints(version[segment + BOUNDS])
-    first = groups[row + GROUP_BOUNDS]
-    keys = ints(workspace[LINE_KEYS])
-    key = keys[shapes[shape]]
+        return _copy(segment, start, size, found, places)
+    shape = long(segment, SHAPES) + 4 * short(group, GROUP_SHAPE)
+    bounds = long(segment, BOUNDS) + 8 * short(group, GROUP_BOUNDS)
+    keys = long(workspace, LINE_KEYS)
+    key = long(keys, short(shape, 0))
     if tests == 1:
-        if bounds[first] > key:
-            return at
-        return _copy(ids, start, how_many_pass(bounds, first, size, key), found, at, places)
+        return _copy(segment, start, how_many_pass(bounds, size, key), found, places)
     if size <= PLAIN_SIZE_MAX:
-        if bounds[first] > key:
-            return at
-        return _look(
-            bounds, first, size, 0, size, shapes, shape, tests, keys, ids, start, found, at, places
-        )
-    return _gather_blocks(version, segment, workspace, group, places)
+        return _look(segment, bounds, size, 0, size, shape, tests, keys, start, found, places)
+    return _gather_blocks(segment, group, bounds, shape, keys, found, places)
 
 
 @compiled
 def _look(
-    bounds: Ints, first: int, stride: int, begin: int, end: int, shapes: Shorts, shape: int,
-    tests: int, keys: Ints, ids: Shorts, start: int, found: Shorts, at: int, places: bool,
+    segment: int, bounds: int, stride: int, begin: int, end: int, shape: int, tests: int,
+    keys: int, start: int, found: int, places: bool,
 ) -> int:  # fmt: skip
     """Look at each entry of a stretch; written without branches, for each takes a nanosecond."""
-    key = keys[shapes[shape]]
-    other = keys[shapes[shape + 1]]
-    second = first + stride
+    key = long(keys, short(shape, 0))
+    other = long(keys, short(shape, 1))
+    second = bounds + 8 * stride
+    ids = long(segment, IDS) + 4 * start
+    at = 0
     if tests == 2:
         for entry in range(begin, end):
-            passes = (bounds[first + entry] <= key) & (bounds[second + entry] <= other)
-            found[at] = start + entry if places else ids[start + entry]
+            passes = (long(bounds, entry) <= key) & (long(second, entry) <= other)
+            put_short(found, at, start + entry if places else short(ids, entry))
             at += passes
         return at
     for entry in range(begin, end):
-        passes = (bounds[first + entry] <= key) & (bounds[second + entry] <= other)
+        passes = (long(bounds, entry) <= key) & (long(second, entry) <= other)
         for test in range(2, tests):
-            passes &= bounds[first + test * stride + entry] <= keys[shapes[shape + test]]
-        found[at] = start + entry if places else ids[start + entry]
+            passes &= long(bounds, test * stride + entry) <= long(keys, short(shape, test))
+        put_short(found, at, start + entry if places else short(ids, entry))
         at += passes
     return at
 
 
 @compiled
-def _gather_blocks(version: Ints, segment: int, workspace: Ints, group: int, places: bool) -> int:
-    groups = shorts(version[segment + GROUPS])
-    row = group * GROUP_WORDS
-    start = groups[row + GROUP_START]
-    size = groups[row + GROUP_SIZE]
-    tests = groups[row + GROUP_TESTS]
-    shapes = shorts(version[segment + SHAPES])
-    shape = groups[row + GROUP_SHAPE]
-    bounds = ints(version[segment + BOUNDS])
-    first = groups[row + GROUP_BOUNDS]
-    width = groups[row + GROUP_BLOCK]
-    blocks = ints(version[segment + BLOCKS])
-    block = groups[row + GROUP_BLOCKS]
-    keys = ints(workspace[LINE_KEYS])
-    ids = shorts(version[segment + IDS])
-    found = shorts(workspace[FOUND])
-    at = workspace[FOUND_COUNT]
-    key = keys[shapes[shape]]
-    other = keys[shapes[shape + 1]]
+def _gather_blocks(
+    segment: int, group: int, bounds: int, shape: int, keys: int, found: int, places: bool
+) -> int:
+    start = short(group, GROUP_START)
+    size = short(group, GROUP_SIZE)
+    tests = short(group, GROUP_TESTS)
+    width = short(group, GROUP_BLOCK)
+    block = long(segment, BLOCKS) + 8 * short(group, GROUP_BLOCKS)
+    key = long(keys, short(shape, 0))
+    other = long(keys, short(shape, 1))
+    at = 0
     for begin in range(0, size, width):
-        if blocks[block] > key:
+        if long(block, 0) > key:
             break
-        if blocks[block + 2] <= other:
+        if long(block, 2) <= other:
             end = min(begin + width, size)
-            if blocks[block + 1] > key:
-                at = _look(
-                    bounds, first, size, begin, end, shapes, shape, tests, keys, ids, start,
-                    found, at, places,
-                )  # fmt: skip
+            if long(block, 1) <= key:
+                end = begin + how_many_pass(bounds + 8 * (size + begin), end - begin, other)
+            if long(block, 1) <= key and tests == 2:
+                at += _copy(segment, start + begin, end - begin, found + 4 * at, places)
             else:
-                passing = how_many_pass(bounds, first + size + begin, end - begin, other)
-                if tests == 2:
-                    at = _copy(ids, start + begin, passing, found, at, places)
-                else:
-                    at = _look(
-                        bounds, first, size, begin, begin + passing, shapes, shape, tests, keys,
-                        ids, start, found, at, places,
-                    )  # fmt: skip
-        block += 3
+                at += _look(
+                    segment, bounds, size, begin, end, shape, tests, keys, start,
+                    found + 4 * at, places,
+                )  # fmt: skip
+        block += 24
     return at

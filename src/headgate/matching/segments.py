@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.matching import layout
-from headgate.matching.compiled import Ints, Octets, Shorts, address_of, compiled
+from headgate.matching.compiled import LINE_SHORTS, Ints, Shorts, address_of, compiled
 from headgate.matching.finding import address_hash
 
 CODES: Final = 5
@@ -95,7 +95,6 @@ class Segment:
     bounds: Ints
     shapes: Shorts
     blocks: Ints
-    has_signature: Octets
     dead: int = field(default=0)
 
     @property
@@ -117,7 +116,6 @@ class Segment:
             layout.CHECKS: self.raw.checks,
             layout.SHAPES: self.shapes,
             layout.BLOCKS: self.blocks,
-            layout.HAS_SIGNATURE: self.has_signature,
         }
         for word, array in words.items():
             version[start + word] = address_of(array)
@@ -130,7 +128,7 @@ class Segment:
         return alive
 
 
-def build(raw: Raw, slot_ids: Shorts, signatures: int) -> Segment:
+def build(raw: Raw, slot_ids: Shorts) -> Segment:
     """Sort the entries."""
     size = len(raw)
     slots = np.full(1 << (2 * size + 1).bit_length(), -1, np.int64)
@@ -166,12 +164,10 @@ def build(raw: Raw, slot_ids: Shorts, signatures: int) -> Segment:
     sorted_slots = raw.slots[order]
     places = np.empty(size, np.int32)
     places[order] = np.arange(size, dtype=np.int32)
-    has_signature = np.zeros(signatures, np.uint8)
-    has_signature[raw.signatures] = 1
     checks = np.diff(raw.check_ends, prepend=0)
     return Segment(
         raw,
-        slot_ids[sorted_slots],
+        _with_room_behind(slot_ids[sorted_slots]),
         sorted_slots,
         np.full(size, layout.NEVER, np.int32),
         places,
@@ -182,8 +178,11 @@ def build(raw: Raw, slot_ids: Shorts, signatures: int) -> Segment:
         bounds,
         shapes,
         blocks,
-        has_signature,
     )
+
+
+def _with_room_behind(ids: Shorts) -> Shorts:
+    return np.concatenate((ids, np.zeros(LINE_SHORTS, np.int32)))
 
 
 def _shapes(raw: Raw) -> tuple[Ints, Shorts, Shorts]:

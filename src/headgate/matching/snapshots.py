@@ -10,7 +10,7 @@ import numpy as np
 from headgate.filters.filter import AnyEvent, Filter, values_of
 from headgate.matching import layout
 from headgate.matching.cells import Cells, cells_of, match_cells
-from headgate.matching.compiled import Ints
+from headgate.matching.compiled import OCTETS_BEHIND, Ints
 from headgate.matching.directory import Directory
 from headgate.matching.matches import Columns, Matches, ValuesOf, with_more, with_verified
 from headgate.matching.refusals import MatchingError
@@ -68,7 +68,7 @@ class Snapshot:
         extra = None if known is None else self._known_cells(known, len(texts))
         octets = [text if text.__class__ is bytes else _octets(text) for text in texts]
         ends = np.cumsum(np.fromiter(map(len, octets), np.int64, len(octets)))
-        data = b"".join(octets)
+        data = b"".join([*octets, bytes(OCTETS_BEHIND)])
         largest = max(map(len, octets), default=0)
         workspace = self._workspace()
         try:

@@ -1,7 +1,8 @@
 """Which number stands for this text, or for this value? Tables that only grow, for compiled code.
 
 Equal texts have equal numbers, and texts that no filter has ever named have none. The hash of a
-text goes on from that of its beginnings, so that all beginnings are looked up in one walk.
+text takes eight octets at a step and can be ended anywhere, so that all beginnings of a text are
+looked up in one walk. It starts from a seed: who knows it could make texts with one hash.
 """
 
 from __future__ import annotations
@@ -13,19 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headgate.matching.compiled import (
+    OCTETS_BEHIND,
     Ints,
     Octets,
     Shorts,
+    address_in,
     address_of,
     compiled,
-    ints,
-    octets,
-    shorts,
+    eight_octets,
+    folded,
+    long,
+    octet,
+    put_long,
+    put_octet,
+    put_short,
+    short,
 )
 
-HASH_START: Final = -3750763034362895579
-_HASH_FACTOR: Final = 1099511628211
-_SPREAD: Final = -7046029254386353131
+_FACTOR_ONE: Final = -6884282663029611473
+_FACTOR_OTHER: Final = -1800455987208640293
 NUMBERS_FROM: Final = 1 << 30
 """Numbers of texts are below this, those of other values from here on."""
 UNKNOWN: Final = -1
@@ -36,86 +43,97 @@ MASK: Final = 1
 META: Final = 2
 POOL: Final = 3
 COUNT: Final = 4
-TABLE_WORDS: Final = 5
+SEED: Final = 5
+TABLE_WORDS: Final = 6
 
 
 @compiled
-def hash_step(state: int, octet: int) -> int:
-    return (state ^ octet) * _HASH_FACTOR
+def hash_word(state: int, word: int) -> int:
+    return folded(state ^ word, _FACTOR_ONE)
 
 
 @compiled
-def slot_of(state: int, mask: int) -> int:
-    mixed = (state ^ (state >> 32)) * _SPREAD
-    return (mixed ^ (mixed >> 29)) & mask
+def hash_end(state: int, at: int, rest: int, length: int) -> int:
+    """The hash of a text whose last `rest` octets, fewer than eight, begin at an address."""
+    tail = eight_octets(at) & ((1 << (8 * rest)) - 1)
+    return folded(state ^ tail, _FACTOR_OTHER ^ length)
 
 
 @compiled
-def text_hash(data: Octets, start: int, length: int) -> int:
-    state = HASH_START
-    for at in range(start, start + length):
-        state = (state ^ data[at]) * _HASH_FACTOR
-    return state
+def text_hash(seed: int, start: int, length: int) -> int:
+    state = seed
+    at = start
+    end = start + length
+    while at + 8 <= end:
+        state = hash_word(state, eight_octets(at))
+        at += 8
+    return hash_end(state, at, end - at, length)
 
 
 @compiled
-def find_text(
-    addresses: Ints, table: int, data: Octets, start: int, length: int, state: int
-) -> int:
+def _same(one: int, other: int, length: int) -> bool:
+    at = 0
+    while at + 8 <= length:
+        if eight_octets(one + at) != eight_octets(other + at):
+            return False
+        at += 8
+    different = eight_octets(one + at) ^ eight_octets(other + at)
+    return different & ((1 << (8 * (length - at))) - 1) == 0
+
+
+@compiled
+def find_text(table: int, start: int, length: int, state: int) -> int:
     """The number of a text with this hash, or `UNKNOWN`."""
-    slots = shorts(addresses[table + SLOTS])
-    meta = ints(addresses[table + META])
-    pool = octets(addresses[table + POOL])
-    mask = addresses[table + MASK]
-    slot = slot_of(state, mask)
-    while True:
-        found = slots[slot]
-        if found < 0:
-            return UNKNOWN
-        if meta[3 * found] == state and meta[3 * found + 2] == length:
-            begin = meta[3 * found + 1]
-            same = True
-            for at in range(length):
-                if pool[begin + at] != data[start + at]:
-                    same = False
-                    break
-            if same:
-                # Who came after this version of the index is not known to it.
-                return found if found < addresses[table + COUNT] else UNKNOWN
+    slots = long(table, SLOTS)
+    meta = long(table, META)
+    mask = long(table, MASK)
+    slot = state & mask
+    found = short(slots, slot)
+    while found >= 0:
+        if (
+            long(meta, 3 * found) == state
+            and long(meta, 3 * found + 2) == length
+            and _same(long(table, POOL) + long(meta, 3 * found + 1), start, length)
+        ):
+            # Who came after this version of the index is not known to it.
+            return found if found < long(table, COUNT) else UNKNOWN
         slot = (slot + 1) & mask
+        found = short(slots, slot)
+    return UNKNOWN
 
 
 @compiled
 def _add_texts(
-    addresses: Ints, data: Octets, ends: Ints, numbers: Shorts, count: int, used: int
+    table: Ints, data: Octets, ends: Ints, numbers: Shorts, count: int, used: int
 ) -> tuple[int, int]:
     """Number the texts; the tables are large enough for all of them."""
-    slots = shorts(addresses[SLOTS])
-    meta = ints(addresses[META])
-    pool = octets(addresses[POOL])
-    mask = addresses[MASK]
-    start = 0
+    address = address_in(table)
+    start = address_in(data)
+    slots = table[SLOTS]
+    meta = table[META]
+    mask = table[MASK]
+    end = 0
     for which in range(len(numbers)):
-        length = ends[which] - start
-        state = text_hash(data, start, length)
-        addresses[COUNT] = count
-        found = find_text(addresses, 0, data, start, length, state)
+        length = ends[which] - end
+        state = text_hash(table[SEED], start, length)
+        table[COUNT] = count
+        found = find_text(address, start, length, state)
         if found < 0:
             found = count
-            meta[3 * count] = state
-            meta[3 * count + 1] = used
-            meta[3 * count + 2] = length
+            put_long(meta, 3 * count, state)
+            put_long(meta, 3 * count + 1, used)
+            put_long(meta, 3 * count + 2, length)
             for at in range(length):
-                pool[used + at] = data[start + at]
+                put_octet(table[POOL] + used, at, octet(start, at))
             used += length
-            slot = slot_of(state, mask)
-            while slots[slot] >= 0:
+            slot = state & mask
+            while short(slots, slot) >= 0:
                 slot = (slot + 1) & mask
-            slots[slot] = count
+            put_short(slots, slot, count)
             count += 1
         numbers[which] = found
         start += length
-    addresses[COUNT] = count
+        end += length
     return count, used
 
 
@@ -123,7 +141,7 @@ def _add_texts(
 def _rehash(slots: Shorts, meta: Ints, words: int, count: int) -> None:
     mask = len(slots) - 1
     for which in range(count):
-        slot = slot_of(meta[words * which], mask)
+        slot = meta[words * which] & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
         slots[slot] = which
@@ -138,7 +156,8 @@ def _grown(array: NDArray[np.generic], size: int) -> NDArray[np.generic]:
 class Texts:
     """Texts by number; a growing table leaves the arrays of older versions as they were."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
         self.slots: Shorts = np.full(64, -1, np.int32)
         self.meta: Ints = np.empty(3 * 32, np.int64)
         self.pool: Octets = np.empty(256, np.uint8)
@@ -151,19 +170,19 @@ class Texts:
 
     def add(self, texts: Sequence[bytes]) -> Shorts:
         """The numbers of the texts, new ones for new texts."""
-        data = b"".join(texts)
+        data = b"".join([*texts, bytes(OCTETS_BEHIND)])
         self._reserve(len(texts), len(data))
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
         numbers: Shorts = np.empty(len(texts), np.int32)
         self.count, self.used = _add_texts(
-            self.addresses(), np.frombuffer(data or b"\0", np.uint8).copy(), ends, numbers,
+            self.addresses(), np.frombuffer(data, np.uint8).copy(), ends, numbers,
             self.count, self.used,
         )  # fmt: skip
         return numbers
 
     def addresses(self) -> Ints:
         slots, meta, pool = address_of(self.slots), address_of(self.meta), address_of(self.pool)
-        return np.array([slots, len(self.slots) - 1, meta, pool, self.count], np.int64)
+        return np.array([slots, len(self.slots) - 1, meta, pool, self.count, self._seed], np.int64)
 
     def arrays(self) -> list[object]:
         return [self.slots, self.meta, self.pool]
@@ -179,44 +198,45 @@ class Texts:
 
 
 @compiled
-def number_hash(place: int, rank: int) -> int:
-    return (rank ^ (place << 56)) * _HASH_FACTOR
+def number_hash(seed: int, place: int, rank: int) -> int:
+    return folded(folded(seed ^ rank, _FACTOR_ONE) ^ place, _FACTOR_OTHER)
 
 
 @compiled
-def find_number(addresses: Ints, table: int, place: int, rank: int) -> int:
+def find_number(table: int, place: int, rank: int) -> int:
     """The number of another value than a text, or `UNKNOWN`."""
-    slots = shorts(addresses[table + SLOTS])
-    meta = ints(addresses[table + META])
-    mask = addresses[table + MASK]
-    slot = slot_of(number_hash(place, rank), mask)
-    while True:
-        found = slots[slot]
-        if found < 0:
-            return UNKNOWN
-        if meta[3 * found + 1] == place and meta[3 * found + 2] == rank:
+    slots = long(table, SLOTS)
+    meta = long(table, META)
+    mask = long(table, MASK)
+    slot = number_hash(long(table, SEED), place, rank) & mask
+    found = short(slots, slot)
+    while found >= 0:
+        if long(meta, 3 * found + 1) == place and long(meta, 3 * found + 2) == rank:
             return NUMBERS_FROM + found
         slot = (slot + 1) & mask
+        found = short(slots, slot)
+    return UNKNOWN
 
 
 @compiled
-def _add_numbers(addresses: Ints, places: Ints, ranks: Ints, numbers: Shorts, count: int) -> int:
-    slots = shorts(addresses[SLOTS])
-    meta = ints(addresses[META])
-    mask = addresses[MASK]
+def _add_numbers(table: Ints, places: Ints, ranks: Ints, numbers: Shorts, count: int) -> int:
+    address = address_in(table)
+    slots = table[SLOTS]
+    meta = table[META]
+    mask = table[MASK]
     for which in range(len(numbers)):
         place = places[which]
         rank = ranks[which]
-        found = find_number(addresses, 0, place, rank)
+        found = find_number(address, place, rank)
         if found < 0:
-            state = number_hash(place, rank)
-            meta[3 * count] = state
-            meta[3 * count + 1] = place
-            meta[3 * count + 2] = rank
-            slot = slot_of(state, mask)
-            while slots[slot] >= 0:
+            state = number_hash(table[SEED], place, rank)
+            put_long(meta, 3 * count, state)
+            put_long(meta, 3 * count + 1, place)
+            put_long(meta, 3 * count + 2, rank)
+            slot = state & mask
+            while short(slots, slot) >= 0:
                 slot = (slot + 1) & mask
-            slots[slot] = count
+            put_short(slots, slot, count)
             found = NUMBERS_FROM + count
             count += 1
         numbers[which] = found
@@ -226,7 +246,8 @@ def _add_numbers(addresses: Ints, places: Ints, ranks: Ints, numbers: Shorts, co
 class Numbers:
     """Values that are no texts by number: a place on the line of values, and a rank there."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
         self.slots: Shorts = np.full(64, -1, np.int32)
         self.meta: Ints = np.empty(3 * 32, np.int64)
         self.count = 0
@@ -246,7 +267,7 @@ class Numbers:
 
     def addresses(self) -> Ints:
         slots, meta = address_of(self.slots), address_of(self.meta)
-        return np.array([slots, len(self.slots) - 1, meta, 0, self.count], np.int64)
+        return np.array([slots, len(self.slots) - 1, meta, 0, self.count, self._seed], np.int64)
 
     def arrays(self) -> list[object]:
         return [self.slots, self.meta]

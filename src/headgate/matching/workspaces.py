@@ -27,8 +27,8 @@ class Workspace:
         self._spare: Shorts = np.empty(0, np.int32)
         self._handed_out = False
         self._extra: Cells | None = None
-        self._path = np.empty(layout.PATH_OCTETS, np.uint8)
-        self._twice = np.zeros(2 * layout.TWICE_SLOTS, np.int64)
+        self._path = np.empty(layout.PATH_OCTETS + 8 * layout.LEVELS, np.uint8)
+        self._twice = np.zeros(2 * layout.TWICE_SLOTS + layout.LISTED_NAMES, np.int64)
         self.words[layout.PATH] = address_of(self._path)
         self.words[layout.TWICE] = address_of(self._twice)
         self.room_for_found(4_096)

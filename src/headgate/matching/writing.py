@@ -79,6 +79,7 @@ class RawWriter:
                 self._texts.append(text)
                 self._codes.append(0)
             elif role is Role.STATE:
+                self._directory.state(name, value)
                 self._codes.append(int(value))
             else:
                 self._value_places.append(len(self._codes))
@@ -108,6 +109,7 @@ class RawWriter:
             if isinstance(value, str):
                 texts.setdefault(column, []).append(self._text(name, role, value))
             elif role is Role.STATE:
+                self._directory.state(name, value)
                 codes.append(layout.ABSENT_CODE if value is State.ABSENT else int(value))
             else:
                 values.setdefault(column, []).append(value)
