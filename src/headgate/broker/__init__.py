@@ -1,0 +1,1 @@
+"""One node of the network: publish, route, deliver, follow the policy, hold until stored."""

@@ -1,0 +1,55 @@
+"""How does one broker of the network behave? Everything that its core is told at its start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headgate.broker.topology import Topology
+
+SECOND: int = 1_000_000
+"""In microseconds, as all times in the cores."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a broker is told; times are in microseconds."""
+
+    broker: str
+    topology: Topology
+    policy_host: str
+    """The broker that hosts `$policy` and keeps the durable subscriptions' positions."""
+    streams: tuple[str, ...] = ()
+    """The event streams that this broker hosts; publishers that name none get the first."""
+    foreign: Mapping[str, str] = field(default_factory=dict)
+    """Neighbouring brokers of untrusted domains, with the principal that each is bound to."""
+    advertised_only: bool = False
+    """Refuse publications outside of what their publisher advertised."""
+    replay_strictly: bool = False
+    """What is delivered late must be allowed by the version at publication, and by today's."""
+    lease_us: int = 60 * SECOND
+    ask_again_us: int = 1 * SECOND
+    """After this a question without an answer is asked again."""
+    silence_us: int = SECOND // 10
+    """A link that was idle so long is told how far its streams have got."""
+    attach_us: int = 5 * SECOND
+    """An attachment that was not vouched for by then is tried on another path."""
+    redial_us: int = 1 * SECOND
+    heartbeat_us: int = 5 * SECOND
+    checkpoint_records: int = 1_000
+    checkpoint_us: int = 60 * SECOND
+    cache_records: int = 4_096
+    """Records of each stream that are kept in memory."""
+    cache_bytes: int = 16 * 1024 * 1024
+    window: int = 1_024
+    """Deliveries of one subscription that wait for its client's acknowledgement, at most."""
+    read_records: int = 512
+    """Records that are read from the log at once."""
+    repeat_window: int = 10_000
+    """Event ids of each stream by which a repeated publication is known."""
+    clients_max: int = 100_000
+    subscriptions_max: int = 1_000
+    """Subscriptions of one client."""
+    requests_max: int = 10_000
+    """Questions under way, of this broker and of others through it."""
+    frame_bytes_max: int = 4 * 1024 * 1024

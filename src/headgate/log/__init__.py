@@ -1,0 +1,1 @@
+"""What is written down: records in streams, their digests, and what keeps them."""
