@@ -62,12 +62,10 @@ class Topology:
         }
 
     def neighbours(self, broker: str) -> tuple[str, ...]:
-        """The brokers to which this one keeps links: its own node's, and the neighbouring nodes'."""
+        """The brokers to which this one keeps links: of its own node, and of those beside it."""
         node = self._node(broker)
         around = (node, *self._neighbours[node])
-        return tuple(
-            sorted(one for near in around for one in self.nodes[near] if one != broker)
-        )
+        return tuple(sorted(one for near in around for one in self.nodes[near] if one != broker))
 
     def towards(self, broker: str, target: str) -> tuple[str, ...]:
         """The brokers that may be next on the way to another one, the target itself first."""
@@ -79,7 +77,11 @@ class Topology:
         distances = self._distances(there)
         near = min(self._neighbours[here], key=lambda node: distances[node])
         members = sorted(self.nodes[near])
-        return (target, *(one for one in members if one != target)) if near == there else tuple(members)
+        return (
+            (target, *(one for one in members if one != target))
+            if near == there
+            else tuple(members)
+        )
 
     def _node(self, broker: str) -> str:
         node = self.node_of.get(broker)

@@ -1,8 +1,8 @@
 """What do two brokers say to each other? All frames, typed and bounded.
 
 A session carries one stream from a parent to a child: the child attaches with the set of what it
-is owed, the parent answers `Vouched` and then sends in order. Requests travel hop by hop to a broker
-that is named, and their replies travel back.
+is owed, the parent answers `Vouched` and then sends in order. Requests travel hop by hop to a
+broker that is named, and their replies travel back.
 """
 
 from __future__ import annotations
