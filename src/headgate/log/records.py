@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Annotated, Final
 
+import msgspec
 from msgspec import Meta, Struct
 
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import HeadgateError, printable
 from headgate.model.events import Event
+from headgate.model.limits import INTEGER_MAX, INTEGER_MIN
 from headgate.model.values import parse_timestamp
 
 POLICY: Final = "$policy"
@@ -27,10 +29,13 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 ShortText = Annotated[str, Meta(max_length=256)]
 Offset = Annotated[int, Meta(ge=0, le=2**62)]
-Microseconds = Annotated[int, Meta(ge=-(2**62), le=2**62)]
+Microseconds = Annotated[int, Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
+"""Since 1970, in the years 1 to 9999, which are all that a `datetime` can say."""
 Digest = Annotated[bytes, Meta(max_length=32)]
 Vector = Annotated[dict[ShortText, Offset], Meta(max_length=1_024)]
-KnownValue = str | int | float | bool | None
+KnownValue = (
+    str | Annotated[int, Meta(ge=INTEGER_MIN, le=INTEGER_MAX)] | float | bool | None
+)  # fmt: skip
 Known = Annotated[dict[ShortText, KnownValue], Meta(max_length=1_000)]
 
 
@@ -92,3 +97,17 @@ def microseconds(moment: datetime) -> int:
 def moment(text: str) -> int:
     """A moment given as text, as records keep it."""
     return microseconds(parse_timestamp(text))
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Record).decode
+
+
+def checked(record: Record) -> Record:
+    """The record, if it keeps the limits that hold wherever it is read; else a `LogError`."""
+    try:
+        return _decode(_encode(record))
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:
+        raise LogError(
+            f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
+        ) from None
