@@ -21,6 +21,8 @@ class Settings:
     """The broker that hosts `$policy` and keeps the durable subscriptions' positions."""
     streams: tuple[str, ...] = ()
     """The event streams that this broker hosts; publishers that name none get the first."""
+    routes_only: bool = False
+    """Host no clients and no streams, so that the policy needn't be followed."""
     foreign: Mapping[str, str] = field(default_factory=dict)
     """Neighbouring brokers of untrusted domains, with the principal that each is bound to."""
     advertised_only: bool = False

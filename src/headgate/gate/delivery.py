@@ -10,8 +10,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from headgate.model.events import Event
-from headgate.rights.effective import TOPICS, topics_of
-from headgate.rights.history import PolicyVersion
+from headgate.rights.effective import TOPICS, VersionOfRights, topics_of
 from headgate.rights.rules import Rule
 from headgate.rights.subscriptions import Subscription
 
@@ -60,7 +59,7 @@ class Reading:
         return seen.with_members(TOPICS, self.topics)
 
 
-def gate(event: Event, version: PolicyVersion, subscription: Subscription) -> Outcome:
+def gate(event: Event, version: VersionOfRights, subscription: Subscription) -> Outcome:
     """Decide one delivery: rights first, then the cut, then the filter on what is left."""
     view = event
     for principal, reason in (
@@ -79,7 +78,7 @@ def gate(event: Event, version: PolicyVersion, subscription: Subscription) -> Ou
 
 
 def gate_then_and_now(
-    event: Event, then: PolicyVersion, now: PolicyVersion, subscription: Subscription
+    event: Event, then: VersionOfRights, now: VersionOfRights, subscription: Subscription
 ) -> Outcome:
     """The stricter choice for a replay: the rights at publication and those of today, both."""
     first = gate(event, then, Subscription(subscription.principal, domain=subscription.domain))
@@ -100,7 +99,7 @@ def _common(one: Event, other: Event) -> Event:
     return shared.with_members(TOPICS, topics_of(other)) if topics_of(shared) else shared
 
 
-def read(event: Event, version: PolicyVersion, principal: str) -> Reading | None:
+def read(event: Event, version: VersionOfRights, principal: str) -> Reading | None:
     """What the rules let a principal read of an event; nothing where none grants it."""
     rights = version.rights_of(principal)
     rules = rights.reading(event)

@@ -13,8 +13,7 @@ from headgate.filters.printing import print_condition
 from headgate.filters.syntax import And, Condition, Or
 from headgate.gate.delivery import Outcome, Reason, View, gate, read
 from headgate.model.events import Event
-from headgate.rights.effective import TOPICS, Granted, reaches, topics_of
-from headgate.rights.history import PolicyVersion
+from headgate.rights.effective import TOPICS, Granted, VersionOfRights, reaches, topics_of
 from headgate.rights.rules import Rule
 from headgate.rights.subscriptions import Subscription
 
@@ -48,7 +47,7 @@ class SubscriberExplanation:
 NOTHING_FOR_YOU = "nothing that you may read here matches your subscription"
 
 
-def explain(event: Event, version: PolicyVersion, subscription: Subscription) -> Explanation:
+def explain(event: Event, version: VersionOfRights, subscription: Subscription) -> Explanation:
     """For the administrator: rules, where they come from, what was cut, and what failed."""
     outcome = gate(event, version, subscription)
     seen, granting = _seen(event, event, version, subscription.principal)
@@ -61,7 +60,7 @@ def explain(event: Event, version: PolicyVersion, subscription: Subscription) ->
 
 
 def _seen(
-    event: Event, left: Event, version: PolicyVersion, reader: str | None
+    event: Event, left: Event, version: VersionOfRights, reader: str | None
 ) -> tuple[Event, tuple[Granted, ...]]:
     """What a reader's rules leave of what is left of an event, and which rules those are."""
     reading = None if reader is None else read(event, version, reader)
@@ -72,7 +71,7 @@ def _seen(
 
 
 def explain_to_subscriber(
-    event: Event, version: PolicyVersion, subscription: Subscription
+    event: Event, version: VersionOfRights, subscription: Subscription
 ) -> SubscriberExplanation:
     outcome = gate(event, version, subscription)
     if isinstance(outcome, View):
@@ -84,7 +83,7 @@ def _because(
     outcome: Outcome,
     event: Event,
     seen: Event,
-    version: PolicyVersion,
+    version: VersionOfRights,
     subscription: Subscription,
 ) -> str:
     if isinstance(outcome, View):
@@ -97,7 +96,7 @@ def _because(
     return f"{outcome.reason.value}: {_why_no_rule(event, version, principal)}"
 
 
-def _why_no_rule(event: Event, version: PolicyVersion, principal: str) -> str:
+def _why_no_rule(event: Event, version: VersionOfRights, principal: str) -> str:
     rules = version.rights_of(principal).subscribing
     if not rules:
         return f"`{principal}` has no rule for `subscribe` at version {version.number}"

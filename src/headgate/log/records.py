@@ -71,7 +71,7 @@ class Record(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, d
 
     @property
     def time(self) -> datetime:
-        return _EPOCH + timedelta(microseconds=self.time_us)
+        return moment_of(self.time_us)
 
     @cached_property
     def event(self) -> Event:
@@ -87,6 +87,11 @@ class Record(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, d
                 "$time": self.time,
             }
         )
+
+
+def moment_of(time_us: int) -> datetime:
+    """The moment that a record's time says."""
+    return _EPOCH + timedelta(microseconds=time_us)
 
 
 def microseconds(moment: datetime) -> int:

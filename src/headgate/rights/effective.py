@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from headgate.filters.compiling import Test
 from headgate.model.events import Event
@@ -69,6 +70,17 @@ class Rights:
         reaching = tuple((rule, rule.filter.compiled()) for rule in self._subscribing)
         object.__setattr__(self, "_reaching", reaching)
         return reaching
+
+
+class VersionOfRights(Protocol):
+    """A policy as it is at one version: whole, or as far as a broker has to know it."""
+
+    @property
+    def number(self) -> int: ...
+
+    def rights_of(self, principal: str) -> Rights:
+        """What a principal may do, through its groups too, and where each right comes from."""
+        ...
 
 
 def reaches(rule: Rule, event: Event, *, own: str | None) -> bool:

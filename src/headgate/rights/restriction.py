@@ -26,15 +26,14 @@ from headgate.filters.syntax import (
 )
 from headgate.model.errors import FilterTooComplexError
 from headgate.model.limits import FILTER_LIMITS
-from headgate.rights.effective import TOPICS
-from headgate.rights.history import PolicyVersion
+from headgate.rights.effective import TOPICS, VersionOfRights
 from headgate.rights.rules import Rule
 from headgate.rights.subscriptions import Subscription
 
 _TRUE = Constant(True)
 
 
-def restricted(version: PolicyVersion, subscription: Subscription) -> Filter:
+def restricted(version: VersionOfRights, subscription: Subscription) -> Filter:
     """A filter that matches every event that the gate lets through at the version.
 
     Where the whole of it would be too complex, a part of it is enough: a subscriber who asks for

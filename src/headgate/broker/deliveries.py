@@ -1,0 +1,140 @@
+"""What of one stream does one subscription here receive? Hold, gate, deliver, keep a digest.
+
+A record is held until its version is known here, then gated by the rights of that version, whatever
+has become of them since.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, final
+
+from headgate.broker.effects import Delivery
+from headgate.broker.feeds import Consumer, Offer
+from headgate.broker.interests import InterestSet
+from headgate.gate.delivery import Outcome, View, gate, gate_then_and_now
+from headgate.log.digests import RunningDigest, view_bytes
+from headgate.log.records import Record
+
+if TYPE_CHECKING:
+    from headgate.broker.subscriptions import Subscribed, Subscriptions
+
+
+@final
+class StreamDelivery(Consumer):
+    """One subscription on one stream."""
+
+    def __init__(
+        self,
+        subscriptions: Subscriptions,
+        subscribed: Subscribed,
+        stream: str,
+        wanted: InterestSet,
+        at: int | None,
+    ) -> None:
+        super().__init__(wanted, 0, at, 0)
+        self.listens = subscribed.causal
+        self.subscriptions = subscriptions
+        self.subscribed = subscribed
+        self.stream = stream
+        self.incarnation = ""
+        self.start: int | None = None
+        """The offset after which it receives; set once that is written down."""
+        self.vouched_at: int | None = None
+        self.asked_remotely = False
+        self.outstanding: deque[int] = deque()
+        self.done = 0
+        """Of a durable one: up to here its client is done."""
+        self.digest = RunningDigest()
+        self.digest_from = 0
+        self.digest_to = 0
+        self.digest_version = 0
+        self.digest_since = 0
+        self.waiters: dict[StreamDelivery, None] = {}
+        """Causal deliveries of other streams that wait for this one to go on."""
+
+    def offer(self, record: Record, now: int) -> Offer:
+        outcome = self._offer(record, now)
+        if outcome is not Offer.BLOCKED and self.waiters:
+            self.subscriptions.wake(self)
+        return outcome
+
+    def _offer(self, record: Record, now: int) -> Offer:
+        if self.start is None:
+            return Offer.BLOCKED
+        if record.body is None:
+            return Offer.PASSED
+        policy = self.subscriptions.policy
+        if record.version > policy.known:
+            self.subscriptions.hold(self)
+            return Offer.BLOCKED
+        if not self.granted.wants(record):
+            return Offer.PASSED
+        outcome = self._gate(record)
+        if not isinstance(outcome, View):
+            self.subscriptions.outbox.count("withheld at the subscriber's broker")
+            return Offer.PASSED
+        if self.subscriptions.window_full(self.subscribed) or self._waits_for_others(record):
+            return Offer.BLOCKED
+        self._deliver(record, outcome, now)
+        return Offer.TAKEN
+
+    def _gate(self, record: Record) -> Outcome:
+        policy = self.subscriptions.policy
+        then = policy.rights.at(record.version)
+        subscription = self.subscribed.subscription
+        if self.subscriptions.settings.replay_strictly:
+            return gate_then_and_now(
+                record.event, then, policy.rights.at(policy.known), subscription
+            )
+        return gate(record.event, then, subscription)
+
+    def _waits_for_others(self, record: Record) -> bool:
+        """Whether something that its publisher had seen is still owed to this subscription."""
+        if not self.subscribed.causal:
+            return False
+        for stream, offset in record.vector.items():
+            other = self.subscribed.deliveries.get(stream)
+            if other is None or other is self:
+                continue
+            at = other.feed.where(other) if other.feed is not None else None
+            if other.start is None or at is None or at < offset:
+                other.waiters[self] = None
+                self.subscriptions.outbox.count("held for causal order")
+                return True
+        return False
+
+    def _deliver(self, record: Record, view: View, now: int) -> None:
+        if self.digest.count and record.version != self.digest_version:
+            self.subscriptions.checkpoint(self, now)
+        if not self.digest.count:
+            self.digest_from, self.digest_since = record.offset, now
+        self.digest_to, self.digest_version = record.offset, record.version
+        self.digest = self.digest.add(record.offset, record.version, view_bytes(view.event))
+        self.outstanding.append(record.offset)
+        self.subscribed.outstanding += 1
+        self.subscriptions.delivered(self, record, now)
+        self.subscriptions.outbox.tell(
+            self.subscribed.client,
+            Delivery(
+                self.subscribed.number, self.stream, self.incarnation, record.offset,
+                record.version, view.event,
+            ),
+        )  # fmt: skip
+        if self.digest.count >= self.subscriptions.settings.checkpoint_records:
+            self.subscriptions.checkpoint(self, now)
+
+    def reached(self, up_to: int, version: int, now: int) -> None:
+        if self.waiters:
+            self.subscriptions.wake(self)
+
+    def vouched(self, after: int, version: int, now: int) -> None:
+        if self.vouched_at is None:
+            self.vouched_at = after
+            self.subscriptions.outbox.count(
+                "remote start" if self.asked_remotely else "local start"
+            )
+            self.subscriptions.begin(self, after, now)
+
+    def ended(self, because: str, now: int) -> None:
+        pass  # the feed goes on trying all paths

@@ -1,0 +1,122 @@
+"""How far is each durable subscription, wherever it is attached? Kept by the policy's host.
+
+Attaching takes the name over. An attachment has a number, acknowledgements of an earlier one are
+refused, and positions only grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, final
+
+import msgspec
+from msgspec import Struct
+
+from headgate.broker.outbox import Outbox
+from headgate.broker.questions import (
+    KeepPositions,
+    Positions,
+    PositionsKept,
+    Take,
+    Taken,
+    TakenOver,
+)
+
+_KEY: Final = "durable/"
+Notify = Callable[[str, TakenOver, int], None]
+
+
+class Durable(Struct, frozen=True):
+    """One durable subscription as it is kept."""
+
+    principal: str
+    name: str
+    domain: str | None
+    filter: str
+    causal: bool
+    attachment: int
+    broker: str
+    boot: str
+    nonce: int
+    positions: Positions
+
+
+@final
+class Durables:
+    """All durable subscriptions of the network."""
+
+    def __init__(self, outbox: Outbox, kept: dict[str, bytes], notify: Notify) -> None:
+        self._outbox = outbox
+        self._notify = notify
+        self._all: dict[tuple[str, str], Durable] = {}
+        for key, value in sorted(kept.items()):
+            if key.startswith(_KEY):
+                one = msgspec.msgpack.decode(value, type=Durable)
+                self._all[one.principal, one.name] = one
+
+    def take(self, asked: Take, respond: Callable[[Taken, int], None], now: int) -> None:
+        """Attach, or say again what was attached when the same was asked before."""
+        before = self._all.get((asked.principal, asked.name))
+        if before is not None and self._differs(before, asked):
+            because = (
+                f"`{asked.name}` is a durable subscription to `{before.filter}`"
+                f"{' in causal order' if before.causal else ''}: end it first, or take another name"
+            )
+            respond(Taken(0, {}, because[:1_000]), now)
+            return
+        same = before is not None and (before.broker, before.boot, before.nonce) == (
+            asked.broker, asked.boot, asked.nonce,
+        )  # fmt: skip
+        attachment = before.attachment + (not same) if before is not None else 1
+        one = Durable(
+            asked.principal, asked.name, asked.domain, asked.filter, asked.causal, attachment,
+            asked.broker, asked.boot, asked.nonce, before.positions if before is not None else {},
+        )  # fmt: skip
+        self._keep(one, lambda now: respond(Taken(attachment, one.positions), now))
+        if before is not None and not same:
+            self._outbox.count("takeover of a durable name")
+            over = TakenOver(asked.principal, asked.name, attachment, asked.broker)
+            self._notify(before.broker, over, now)
+
+    @staticmethod
+    def _differs(before: Durable, asked: Take) -> bool:
+        return (before.filter, before.causal, before.domain) != (
+            asked.filter, asked.causal, asked.domain,
+        )  # fmt: skip
+
+    def keep_positions(
+        self, asked: KeepPositions, respond: Callable[[PositionsKept, int], None], now: int
+    ) -> None:
+        key = asked.principal, asked.name
+        one = self._all.get(key)
+        if one is None and asked.forget:
+            respond(PositionsKept(True), now)  # asked again: it is over already
+        elif one is None or one.attachment != asked.attachment:
+            self._outbox.count("late acknowledgement refused")
+            respond(PositionsKept(False), now)
+        elif asked.forget:
+            del self._all[key]
+            self._outbox.keep(
+                _key(one), None, lambda now: respond(PositionsKept(True), now), lambda *_: None
+            )
+        else:
+            grown = msgspec.structs.replace(one, positions=_grown(one.positions, asked.positions))
+            self._keep(grown, lambda now: respond(PositionsKept(True), now))
+
+    def _keep(self, one: Durable, then: Callable[[int], None]) -> None:
+        """Who asked asks again where this can't be stored."""
+        self._all[one.principal, one.name] = one
+        self._outbox.keep(_key(one), msgspec.msgpack.encode(one), then, lambda *_: None)
+
+
+def _grown(before: Positions, said: Positions) -> Positions:
+    positions = dict(before)
+    for stream, (incarnation, offset) in said.items():
+        old = positions.get(stream)
+        if old is None or old[0] != incarnation or old[1] < offset:
+            positions[stream] = (incarnation, offset)
+    return positions
+
+
+def _key(one: Durable) -> str:
+    return _KEY + msgspec.json.encode([one.principal, one.name]).decode()

@@ -1,0 +1,359 @@
+"""How does a stream of another broker come here? The child's side of sessions.
+
+A followed feed is attached at one of the brokers that are next on the way to the stream's host. It
+asks for what its consumers want together. Its ledger says from which offset on it is complete for
+which set: what was vouched for upstream, never what was only asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, final
+
+from headgate.broker.feeds import Consumer, Feed
+from headgate.broker.interests import NOTHING, Interest, InterestSet, consolidated
+from headgate.broker.outbox import Outbox
+from headgate.broker.settings import Settings
+from headgate.peering.frames import (
+    LATEST,
+    Attach,
+    Data,
+    Detach,
+    Frame,
+    Silence,
+    Subscribe,
+    Vouched,
+)
+
+
+class Ways(Protocol):
+    """How a feed gets at the next brokers on the way to the host of its stream."""
+
+    def next_brokers(self, stream: str) -> Sequence[str]:
+        """Those with an open link, the preferred one first."""
+        ...
+
+    def send(self, broker: str, frame: Frame, now: int) -> None: ...
+
+    def open_session(self, feed: FollowedFeed) -> int:
+        """A number under which frames from the parent find the feed."""
+        ...
+
+    def close_session(self, session: int) -> None: ...
+
+
+@dataclass
+class Attachment:
+    """One session with a parent, and the sets it was asked for and hasn't vouched for yet."""
+
+    session: int
+    parent: str
+    asked: dict[int, InterestSet] = field(default_factory=dict)
+    vouched: bool = False
+
+
+class FollowedFeed(Feed):
+    """A stream of another broker."""
+
+    def __init__(
+        self, stream: str, incarnation: str, settings: Settings, outbox: Outbox, ways: Ways
+    ) -> None:
+        super().__init__(stream, incarnation, settings, outbox)
+        self.ways = ways
+        self.away: dict[Consumer, PrivateFeed] = {}
+        """Consumers of this feed that are served apart until they have caught up."""
+        self._ledger: list[tuple[int, InterestSet]] = []
+        self._asked = NOTHING
+        self._epoch = 0
+        self._start: tuple[int, int] | None = None
+        """After which offset to attach at first, and its version."""
+        self._attachment: Attachment | None = None
+        self._avoided: dict[str, None] = {}
+        self._retry_at: int | None = None
+
+    # what is asked for
+
+    def wants_changed(self, now: int) -> None:
+        wishes = consolidated([self.wishes])
+        if wishes == self._asked and self._attachment is not None:
+            return
+        before, self._asked = self._asked, wishes
+        self._epoch += 1
+        if not self.consumers:
+            self.let_go(now)
+        elif self._attachment is None:
+            if self._retry_at is None:
+                self._attach(now)
+        else:
+            self._attachment.asked[self._epoch] = wishes
+            self.ways.send(self._attachment.parent, self._difference(before, wishes), now)
+
+    def _difference(self, before: InterestSet, after: InterestSet) -> Subscribe:
+        assert self._attachment is not None
+        return Subscribe(
+            self._attachment.session,
+            self._epoch,
+            after.known,
+            wire_entries(after.entries - before.entries),
+            wire_entries(before.entries - after.entries),
+        )
+
+    def _attach(self, now: int) -> None:
+        """Ask the next broker on the way, one that hasn't failed lately if there is one."""
+        self._retry_at = now + self.settings.attach_us
+        brokers = self.ways.next_brokers(self.stream)
+        fresh = [broker for broker in brokers if broker not in self._avoided]
+        if not fresh:
+            self._avoided.clear()
+        if not brokers:
+            self._give_up("no broker on the way to the host of the stream can be reached", now)
+            return
+        parent = (fresh or list(brokers))[0]
+        session = self.ways.open_session(self)
+        self._attachment = Attachment(session, parent, {self._epoch: self._asked})
+        after, version = self._start_after()
+        self.ways.send(
+            parent,
+            Attach(
+                session, self.stream, self.incarnation, after, version,
+                self._epoch, self._asked.known, wire_entries(self._asked.entries),
+            ),
+            now,
+        )  # fmt: skip
+
+    def _start_after(self) -> tuple[int, int]:
+        if self.position is not None:
+            return self.position, self.version
+        if self._start is None:
+            known = [(one.at, one.version) for one in self.consumers if one.at is not None]
+            self._start = min(known) if known else (LATEST, 0)
+        return self._start
+
+    def _give_up(self, because: str, now: int) -> None:
+        """Whoever may find another path is told to; who can't, waits."""
+        for consumer in list(self.consumers):
+            consumer.ended(because, now)
+
+    def let_go(self, now: int) -> None:
+        """Stop following."""
+        self._drop_attachment(now, tell=True)
+        self._retry_at = None
+        for private in list(self.away.values()):
+            private.let_go(now)
+
+    def _drop_attachment(self, now: int, *, tell: bool) -> None:
+        attachment, self._attachment = self._attachment, None
+        if attachment is not None:
+            self.ways.close_session(attachment.session)
+            if tell:
+                self.ways.send(attachment.parent, Detach(attachment.session), now)
+
+    def _reattach(self, now: int, *, avoid: bool, tell: bool) -> None:
+        if self._attachment is not None and avoid:
+            self._avoided[self._attachment.parent] = None
+        if self._attachment is not None and self._attachment.vouched:
+            self.outbox.count("failover")
+        self._drop_attachment(now, tell=tell)
+        if self.consumers:
+            self._attach(now)
+
+    # what the parent says
+
+    def parent_lost(self, broker: str, now: int) -> None:
+        if self._attachment is not None and self._attachment.parent == broker:
+            self._reattach(now, avoid=True, tell=False)
+
+    def parent_found(self, now: int) -> None:
+        """There is a new link: perhaps the one that is missing."""
+        if self._attachment is None and self.consumers:
+            self._avoided.clear()
+            self._attach(now)
+
+    def session_ended(self, now: int) -> None:
+        """The parent can't serve us: the next one is asked, or this one later."""
+        if self._attachment is not None:
+            self._avoided[self._attachment.parent] = None
+        self._drop_attachment(now, tell=False)
+        if set(self.ways.next_brokers(self.stream)) - set(self._avoided):
+            self._attach(now)
+        else:
+            self._avoided.clear()
+            self._retry_at = now + self.settings.redial_us
+            self._give_up("the brokers on the way to the host of the stream don't reach it", now)
+
+    def on_data(self, frame: Data, now: int) -> None:
+        record = frame.record
+        if not self._attached() or self._gap(frame.previous, now):
+            return
+        assert self.position is not None
+        if record.offset <= self.position:
+            self.outbox.count("repeated record")
+            return
+        self.extend(record, now)
+        self._progressed(now)
+
+    def on_silence(self, frame: Silence, now: int) -> None:
+        if not self._attached() or self._gap(frame.previous, now):
+            return
+        assert self.position is not None
+        if frame.up_to > self.position:
+            self.reach(frame.up_to, frame.version, now)
+            self._progressed(now)
+
+    def on_vouched(self, frame: Vouched, now: int) -> None:
+        attachment = self._attachment
+        if attachment is None:
+            return
+        if frame.epoch not in attachment.asked:
+            self.on_silence(Silence(0, frame.previous, frame.after, frame.version), now)
+            return
+        if self.position is None:
+            self.position = self.floor = frame.after
+            self.version = frame.version
+        elif self._gap(frame.previous, now):
+            return
+        elif frame.after > self.position:
+            self.reach(frame.after, frame.version, now)
+        vouched = attachment.asked[frame.epoch]
+        for epoch in [one for one in attachment.asked if one <= frame.epoch]:
+            del attachment.asked[epoch]
+        attachment.vouched = True
+        self._avoided.clear()
+        self._retry_at = None
+        self._ledger.append((self.position, vouched))
+        self.serve_all(now)
+        self._progressed(now)
+
+    def _attached(self) -> bool:
+        return self._attachment is not None and self._attachment.vouched
+
+    def _gap(self, previous: int, now: int) -> bool:
+        """Whether something is missing that was owed; then it is asked for again."""
+        assert self.position is not None
+        if previous <= self.position:
+            return False
+        self.outbox.count("gap")
+        self._reattach(now, avoid=False, tell=True)
+        return True
+
+    def _progressed(self, now: int) -> None:
+        """Something has come: forget what the ledger says of what isn't in memory any more."""
+        while len(self._ledger) > 1 and self._ledger[1][0] <= self.floor:
+            del self._ledger[0]
+        for private in list(self.away.values()):
+            private.try_to_join(now)
+
+    # who is served
+
+    def complete(self, wanted: InterestSet, after: int, version: int) -> bool:
+        """What is under way counts, too: a set that was asked for since may be narrower."""
+        if self._attachment is not None and not all(
+            one.covers(wanted, version) for one in self._attachment.asked.values()
+        ):
+            return False
+        if not self._asked.covers(wanted, version):
+            return False
+        for start, vouched in reversed(self._ledger):
+            if not vouched.covers(wanted, version):
+                return False
+            if start <= after:
+                return True
+        return False
+
+    def fetch(self, consumer: Consumer, now: int) -> None:
+        if self.position is None:
+            start = self._start_after()[0]
+            if start != LATEST and consumer.at is not None and start <= consumer.at:
+                return  # it begins where we attach, or after
+        self.outbox.count("catching up apart")
+        self._settle(consumer)
+        private = PrivateFeed(self, consumer)
+        self.away[consumer] = private
+        private.add(consumer, now)
+
+    def remove(self, consumer: Consumer, now: int) -> None:
+        private = self.away.pop(consumer, None)
+        if private is not None:
+            private.remove(consumer, now)
+            consumer.feed = self
+        super().remove(consumer, now)
+
+    def want(self, consumer: Consumer, wanted: InterestSet, epoch: int, now: int) -> None:
+        private = self.away.get(consumer)
+        if private is None:
+            super().want(consumer, wanted, epoch, now)
+            return
+        self._count(consumer.wanted, -1)
+        self._count(wanted, 1)
+        self.wants_changed(now)
+        private.want(consumer, wanted, epoch, now)
+        if consumer in self.away:
+            private.try_to_join(now)
+
+    # time
+
+    def next_timer(self) -> int | None:
+        times = [private.next_timer() for private in self.away.values()]
+        return min((one for one in (self._retry_at, *times) if one is not None), default=None)
+
+    def on_timer(self, now: int) -> None:
+        if self._retry_at is not None and now >= self._retry_at:
+            if self._attachment is not None and not self._attachment.vouched:
+                self._reattach(now, avoid=True, tell=True)
+            elif self._attachment is None and self.consumers:
+                self._attach(now)
+            else:
+                self._retry_at = None
+        for private in list(self.away.values()):
+            private.on_timer(now)
+
+
+@final
+class PrivateFeed(FollowedFeed):
+    """What one consumer is owed of the past, until the feed of all can serve it."""
+
+    def __init__(self, home: FollowedFeed, consumer: Consumer) -> None:
+        super().__init__(home.stream, home.incarnation, home.settings, home.outbox, home.ways)
+        self.home = home
+        self.consumer = consumer
+
+    def try_to_join(self, now: int) -> None:
+        consumer, home = self.consumer, self.home
+        at = self.where(consumer)
+        version = self.version if consumer.live else consumer.version
+        if (
+            at is None
+            or home.position is None
+            or at < home.floor
+            or not home.complete(consumer.wanted, at, version)
+        ):
+            return
+        self._settle(consumer)
+        self._release(consumer)
+        del home.away[consumer]
+        self.let_go(now)
+        consumer.feed = home
+        home.serve(consumer, now)
+
+    def fetch(self, consumer: Consumer, now: int) -> None:
+        """It fell behind what is in memory here: begin again from where it is."""
+        if self.position is None:
+            return
+        self._drop_attachment(now, tell=True)
+        self._cache.clear()
+        self._cache_bytes = 0
+        self._ledger.clear()
+        self.position, self._start = None, None
+        self._attach(now)
+
+    def _forget(self) -> None:
+        """Don't let a stream pass by that the consumer doesn't take."""
+        super()._forget()
+        at = self.consumer.at
+        if not self.consumer.live and at is not None and at < self.floor:
+            self._drop_attachment(0, tell=True)
+
+
+def wire_entries(entries: frozenset[Interest]) -> tuple[tuple[tuple[int, str], ...], ...]:
+    return tuple(sorted(entry.to_wire() for entry in entries))

@@ -1,0 +1,203 @@
+"""How does a publication become a record? Decide, record, hold until stored, acknowledge.
+
+The streams of this broker are written in the order of its decisions. A version that was learnt is a
+record, too: its offset is the version's starting point, and what is published after it carries it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, final
+
+import msgspec
+
+from headgate.broker.clock import Clock
+from headgate.broker.effects import Recovered
+from headgate.broker.feeds import HostedFeed
+from headgate.broker.outbox import Outbox
+from headgate.broker.settings import Settings
+from headgate.log.digests import with_chain
+from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, KnownValue, Record, moment_of
+
+Published = Callable[[Record | None, str, int], None]
+"""Called with the stored record; or with nothing, and why it could not be stored."""
+_REPORTED: Final = "starting points/"
+_INCARNATION: Final = "incarnation/"
+
+
+@dataclass
+class _Written:
+    """The end of one stream: what is stored, and what is decided beyond it."""
+
+    feed: HostedFeed
+    offset: int
+    version: int
+    chain: bytes
+    stored: tuple[int, int, bytes]
+    recent: OrderedDict[tuple[str, str], Record | int] = field(default_factory=OrderedDict)
+    """By publisher and event id: the record under way, or the offset of one that is stored."""
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What is to be written, as it was checked."""
+
+    publisher: str
+    event_id: str
+    body: bytes
+    is_json: bool = True
+    known: Mapping[str, KnownValue] = field(default_factory=dict)
+    vector: Mapping[str, int] = field(default_factory=dict)
+
+
+@final
+class Hosting:
+    """The streams of this broker."""
+
+    def __init__(
+        self, settings: Settings, outbox: Outbox, recovered: Recovered, boot: str, clock: Clock
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.outbox = outbox
+        self.known = 0
+        """The version that is to be written to every stream."""
+        own = (SUBSCRIPTIONS + settings.broker, DELIVERIES + settings.broker)
+        self._streams = {
+            name: self._open(name, recovered, boot) for name in (*settings.streams, *own)
+        }
+        self.unreported = {name: self._left_to_report(name, recovered) for name in self._streams}
+        """Starting points of which the policy's host hasn't said yet that it keeps them."""
+        self.retry_at: int | None = None
+
+    def _open(self, name: str, recovered: Recovered, boot: str) -> _Written:
+        kept = recovered.kept.get(_INCARNATION + name, boot.encode()).decode()
+        incarnation = recovered.incarnations.get(name, kept)
+        if _INCARNATION + name not in recovered.kept:
+            self.outbox.keep(_INCARNATION + name, incarnation.encode())
+        last = recovered.streams.get(name)
+        end = (last.offset, last.version, last.chain) if last is not None else (0, 0, b"")
+        feed = HostedFeed(name, incarnation, self.settings, self.outbox, end[0], end[1])
+        written = _Written(feed, *end, stored=end)
+        for publisher, event_id, offset in recovered.recent.get(name, ()):
+            written.recent[publisher, event_id] = offset
+        return written
+
+    def _left_to_report(self, stream: str, recovered: Recovered) -> dict[int, int]:
+        kept = recovered.kept.get(_REPORTED + stream)
+        points = msgspec.json.decode(kept, type=dict[int, int]) if kept is not None else {}
+        # They are kept just before their markers are stored, which a crash may have prevented.
+        end = self._streams[stream].offset
+        return {version: offset for version, offset in points.items() if offset <= end}
+
+    def __contains__(self, stream: object) -> bool:
+        return stream in self._streams
+
+    def feeds(self) -> Iterator[HostedFeed]:
+        return (written.feed for written in self._streams.values())
+
+    def feed(self, stream: str) -> HostedFeed | None:
+        written = self._streams.get(stream)
+        return written.feed if written is not None else None
+
+    def moment(self, now: int) -> datetime:
+        """The time that a record bears which is written now."""
+        return moment_of(self.clock.wall(now))
+
+    # versions
+
+    def learn(self, version: int, now: int) -> None:
+        """Let a version begin at the next offset of every stream."""
+        self.known = max(self.known, version)
+        self.retry_at = None
+        for stream in self._streams:
+            self._mark(stream, now)
+
+    def _mark(self, stream: str, now: int) -> None:
+        written = self._streams[stream]
+        if written.version >= self.known:
+            return
+        record = self._next(written, self.known, now, None, Publication("", "", b""))
+        points = {**self.unreported[stream], record.version: record.offset}
+        self.outbox.keep(_REPORTED + stream, msgspec.json.encode(points))
+
+        def marked(stored: Record | None, because: str, now: int) -> None:
+            if stored is not None:
+                self.outbox.count("starting point")
+                self.unreported[stream][stored.version] = stored.offset
+            elif self.retry_at is None:
+                self.retry_at = now + self.settings.ask_again_us
+
+        self._write(written, record, marked)
+
+    def reported(self, stream: str, versions: Iterable[int]) -> None:
+        """The policy's host keeps these starting points."""
+        points = self.unreported.get(stream, {})
+        for version in versions:
+            points.pop(version, None)
+        self.outbox.keep(_REPORTED + stream, msgspec.json.encode(points) if points else None)
+
+    def on_timer(self, now: int) -> None:
+        """Try again to write the markers that could not be stored."""
+        if self.retry_at is not None and now >= self.retry_at:
+            self.learn(self.known, now)
+
+    # publications
+
+    def repeated(self, stream: str, publisher: str, event_id: str) -> Record | int | None:
+        """What was published under this event id: a record under way, or where one is stored."""
+        return self._streams[stream].recent.get((publisher, event_id))
+
+    def publish(self, stream: str, publication: Publication, now: int, then: Published) -> Record:
+        """Write a publication that was allowed at the known version."""
+        self._mark(stream, now)
+        written = self._streams[stream]
+        record = self._next(written, written.version, now, publication.body, publication)
+        if publication.event_id:
+            self._remember(written, (publication.publisher, publication.event_id), record)
+        self._write(written, record, then)
+        return record
+
+    def note(self, stream: str, body: Mapping[str, object], now: int, then: Published) -> None:
+        """Write what the broker itself has to say to one of its own streams."""
+        text = msgspec.json.encode(body, order="sorted")
+        self.publish(stream, Publication(self.settings.broker, "", text), now, then)
+
+    def _next(
+        self, written: _Written, version: int, now: int, body: bytes | None, said: Publication
+    ) -> Record:
+        plain = Record(
+            written.feed.stream, written.feed.incarnation, written.offset + 1, version,
+            self.clock.wall(now),
+            said.publisher, said.event_id, body, said.is_json, dict(said.known),
+            dict(said.vector),
+        )  # fmt: skip
+        return with_chain(written.chain, plain)
+
+    def _write(self, written: _Written, record: Record, then: Published) -> None:
+        written.offset, written.version, written.chain = record.offset, record.version, record.chain
+
+        def stored(now: int) -> None:
+            written.stored = record.offset, record.version, record.chain
+            key = record.publisher, record.event_id
+            if written.recent.get(key) is record:
+                written.recent[key] = record.offset
+            written.feed.extend(record, now)
+            then(record, "", now)
+
+        def lost(because: str, now: int) -> None:
+            written.offset, written.version, written.chain = written.stored
+            key = record.publisher, record.event_id
+            if written.recent.get(key) is record:
+                del written.recent[key]
+            then(None, because, now)
+
+        self.outbox.append((record,), stored, lost)
+
+    def _remember(self, written: _Written, key: tuple[str, str], record: Record) -> None:
+        written.recent[key] = record
+        while len(written.recent) > self.settings.repeat_window:
+            written.recent.popitem(last=False)

@@ -1,0 +1,368 @@
+"""Who subscribes to what here, and from where to where on each stream?
+
+A subscription becomes one delivery for each stream. Where it starts is vouched for, written to
+`$subscriptions`, told to the client, and only then something is delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final, final
+
+from headgate.broker.deliveries import StreamDelivery
+from headgate.broker.effects import Started, SubscriptionEnded
+from headgate.broker.feeds import Feed
+from headgate.broker.hosting import Hosting
+from headgate.broker.interests import STEPS_MAX, Interest, InterestSet
+from headgate.broker.outbox import Outbox
+from headgate.broker.policy_following import PolicyFollowing
+from headgate.broker.settings import Settings
+from headgate.filters.filter import Filter
+from headgate.log.digests import RunningDigest
+from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, Record
+from headgate.rights.effective import Rights
+from headgate.rights.restriction import restricted
+from headgate.rights.subscriptions import Subscription
+
+VECTOR_MAX: Final = 1_024
+
+
+@dataclass(eq=False)
+class Subscribed:
+    """One subscription of a client that is connected here."""
+
+    client: int
+    number: int
+    subscription: Subscription
+    causal: bool = False
+    durable: str | None = None
+    attachment: int = 0
+    after: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Where it is to start, on streams on which it doesn't start live: incarnation and offset."""
+    deliveries: dict[str, StreamDelivery] = field(default_factory=dict)
+    interest: Interest | None = None
+    outstanding: int = 0
+    full: bool = False
+    vector: dict[str, int] = field(default_factory=dict)
+    """What its client has seen, shared by all subscriptions of the client."""
+
+    @property
+    def principals(self) -> tuple[str, ...]:
+        one = self.subscription
+        return (one.principal,) if one.domain is None else (one.principal, one.domain)
+
+
+KeepStart = Callable[[Subscribed, str, str, int, Callable[[int], None], int], None]
+GetFeed = Callable[[str, int], Feed | None]
+
+
+@final
+class Subscriptions:
+    """All subscriptions of the clients here, and their deliveries."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        outbox: Outbox,
+        policy: PolicyFollowing,
+        hosting: Hosting,
+        *,
+        streams: Callable[[], Iterable[str]],
+        feed: GetFeed,
+        keep_start: KeepStart,
+    ) -> None:
+        self.settings = settings
+        self.outbox = outbox
+        self.policy = policy
+        self.hosting = hosting
+        self._streams, self._feed, self._keep_start = streams, feed, keep_start
+        self._all: dict[Subscribed, None] = {}
+        self._held: dict[StreamDelivery, None] = {}
+        self._woken: dict[StreamDelivery, None] = {}
+        self._unnoted: dict[StreamDelivery, None] = {}
+        self._retry_at: int | None = None
+        self._checkpoint_at: int | None = None
+
+    # beginning
+
+    def add(self, subscribed: Subscribed, now: int) -> None:
+        self._all[subscribed] = None
+        if self._checkpoint_at is None:
+            self._checkpoint_at = now + self.settings.checkpoint_us
+        subscribed.interest = self._interest(subscribed)
+        for stream in list(self._streams()):
+            self._attach(subscribed, stream, now)
+
+    def stream_found(self, stream: str, now: int) -> None:
+        for subscribed in list(self._all):
+            self._attach(subscribed, stream, now)
+
+    def _attach(self, subscribed: Subscribed, stream: str, now: int) -> None:
+        if stream in subscribed.deliveries or not self._may_reach(subscribed, stream):
+            return
+        feed = self._feed(stream, now)
+        if feed is None:
+            return
+        incarnation, at = subscribed.after.get(stream, ("", None))
+        if incarnation not in ("", feed.incarnation):
+            at = None  # the stream it was at is gone
+        delivery = StreamDelivery(self, subscribed, stream, self._wanted(subscribed), at)
+        delivery.incarnation = feed.incarnation
+        subscribed.deliveries[stream] = delivery
+        feed.add(delivery, now)
+        delivery.asked_remotely = delivery.vouched_at is None
+
+    def _may_reach(self, subscribed: Subscribed, stream: str) -> bool:
+        """The broker's own streams are only for those who have a rule that names them."""
+        if not stream.startswith("$"):
+            return True
+        return all(
+            any(
+                rule.names_stream(stream)
+                for rule in self.policy.rights.rights_at(name, self.policy.known).subscribing
+            )
+            for name in subscribed.principals
+        )
+
+    def begin(self, delivery: StreamDelivery, after: int, now: int) -> None:
+        """The start is vouched for: write it down, then tell the client, then deliver."""
+        subscribed = delivery.subscribed
+
+        def kept(now: int) -> None:
+            if subscribed.deliveries.get(delivery.stream) is delivery:
+                self._note(delivery, "started", now, lambda then: self._started(delivery, then))
+
+        if subscribed.durable is not None and delivery.stream not in subscribed.after:
+            self._keep_start(subscribed, delivery.stream, delivery.incarnation, after, kept, now)
+        else:
+            kept(now)
+
+    def _started(self, delivery: StreamDelivery, now: int) -> None:
+        subscribed = delivery.subscribed
+        if subscribed.deliveries.get(delivery.stream) is not delivery:
+            return
+        assert delivery.vouched_at is not None
+        delivery.start = delivery.done = delivery.vouched_at
+        self.outbox.tell(
+            subscribed.client,
+            Started(subscribed.number, delivery.stream, delivery.incarnation, delivery.start),
+        )
+        self.serve(delivery, now)
+
+    def _note(
+        self, delivery: StreamDelivery, what: str, now: int, then: Callable[[int], None]
+    ) -> None:
+        """Write to `$subscriptions`; where that fails a start is tried again a little later."""
+        one = delivery.subscribed
+        at = delivery.feed.where(delivery) if delivery.feed is not None else delivery.at
+
+        def stored(record: Record | None, because: str, now: int) -> None:
+            if record is not None:
+                then(now)
+            elif what == "started" and one.deliveries.get(delivery.stream) is delivery:
+                self._unnoted[delivery] = None
+                self._retry_at = now + self.settings.ask_again_us
+
+        body: dict[str, Any] = {
+            "change": what,
+            "client": one.client,
+            "subscription": one.number,
+            "principal": one.subscription.principal,
+            "filter": str(one.subscription.filter),
+            "stream": delivery.stream,
+            "incarnation": delivery.incarnation,
+            "after": delivery.vouched_at if what == "started" else at,
+            "attachment": one.attachment,
+        }
+        if one.subscription.domain is not None:
+            body["domain"] = one.subscription.domain
+        if one.durable is not None:
+            body["durable"] = one.durable
+        self.hosting.note(SUBSCRIPTIONS + self.settings.broker, body, now, stored)
+
+    # ending
+
+    def end(self, subscribed: Subscribed, because: str, now: int, *, tell: bool) -> None:
+        if subscribed not in self._all:
+            return
+        del self._all[subscribed]
+        ends = []
+        for delivery in list(subscribed.deliveries.values()):
+            at = delivery.feed.where(delivery) if delivery.feed is not None else None
+            if delivery.start is not None and at is not None:
+                ends.append((delivery.stream, at))
+                self.checkpoint(delivery, now)
+                self._note(delivery, "ended", now, lambda _: None)
+            self._detach(delivery, now)
+        if tell:
+            self.outbox.tell(
+                subscribed.client, SubscriptionEnded(subscribed.number, because, tuple(ends))
+            )
+
+    def _detach(self, delivery: StreamDelivery, now: int) -> None:
+        self._held.pop(delivery, None)
+        del delivery.subscribed.deliveries[delivery.stream]
+        feed = self._feed(delivery.stream, now)
+        if feed is not None:
+            feed.remove(delivery, now)
+
+    def stream_lost(self, stream: str, now: int) -> None:
+        """A stream goes on under another incarnation: what was owed of the old one is lost."""
+        for subscribed in list(self._all):
+            delivery = subscribed.deliveries.get(stream)
+            if delivery is not None:
+                self.checkpoint(delivery, now)
+                self._note(delivery, "ended", now, lambda _: None)
+                self._held.pop(delivery, None)
+                del subscribed.deliveries[stream]
+
+    # what is owed
+
+    def _interest(self, subscribed: Subscribed) -> Interest:
+        rights = self.policy.rights
+        borders = rights.borders(subscribed.principals)[-STEPS_MAX:]
+        steps = []
+        for version in borders:
+            of_each = tuple(rights.rights_at(name, version) for name in subscribed.principals)
+            steps.append((version, _restricted(of_each, subscribed.subscription)))
+        return Interest.of(steps)
+
+    def _wanted(self, subscribed: Subscribed) -> InterestSet:
+        assert subscribed.interest is not None
+        return InterestSet(self.policy.known, frozenset({subscribed.interest}))
+
+    def learnt(self, touched: Iterable[str], now: int) -> None:
+        """A version is known now: say what is owed under it, and go on with what was held."""
+        changed = set(touched)
+        for subscribed in list(self._all):
+            if not changed.isdisjoint(subscribed.principals):
+                subscribed.interest = self._interest(subscribed)
+                for stream in list(self._streams()):
+                    self._attach(subscribed, stream, now)
+            wanted = self._wanted(subscribed)
+            for delivery in list(subscribed.deliveries.values()):
+                feed = self._feed(delivery.stream, now)
+                if feed is not None and delivery in feed.consumers:
+                    feed.want(delivery, wanted, delivery.epoch + 1, now)
+        held, self._held = self._held, {}
+        for delivery in held:
+            self.serve(delivery, now)
+
+    def hold(self, delivery: StreamDelivery) -> None:
+        self.outbox.count("held for a version")
+        self._held[delivery] = None
+
+    def serve(self, delivery: StreamDelivery, now: int) -> None:
+        if delivery.feed is not None:
+            delivery.feed.serve(delivery, now)
+
+    # causal order
+
+    def delivered(self, delivery: StreamDelivery, record: Record, now: int) -> None:
+        """What a client has seen is in the causes of what it publishes from now on."""
+        vector = delivery.subscribed.vector
+        for stream, offset in (*record.vector.items(), (record.stream, record.offset)):
+            if stream in vector or len(vector) < VECTOR_MAX:
+                vector[stream] = max(offset, vector.get(stream, 0))
+
+    def wake(self, delivery: StreamDelivery) -> None:
+        self._woken.update(delivery.waiters)
+        delivery.waiters.clear()
+
+    def serve_woken(self, now: int) -> None:
+        """Those that waited for another stream, once that has gone on."""
+        while self._woken:
+            woken, self._woken = self._woken, {}
+            for delivery in woken:
+                self.serve(delivery, now)
+
+    # acknowledgements
+
+    def window_full(self, subscribed: Subscribed) -> bool:
+        if subscribed.outstanding < self.settings.window:
+            return False
+        if not subscribed.full:
+            self.outbox.count("slow consumer")
+        subscribed.full = True
+        return True
+
+    def acknowledge(self, subscribed: Subscribed, stream: str, offset: int, now: int) -> None:
+        delivery = subscribed.deliveries.get(stream)
+        if delivery is None or delivery.start is None:
+            return
+        outstanding = delivery.outstanding
+        while outstanding and outstanding[0] <= offset:
+            delivery.done = max(delivery.done, outstanding.popleft())
+            subscribed.outstanding -= 1
+        if subscribed.full and subscribed.outstanding < self.settings.window:
+            subscribed.full = False
+            for one in list(subscribed.deliveries.values()):
+                self.serve(one, now)
+
+    # checkpoints
+
+    def checkpoint(self, delivery: StreamDelivery, now: int) -> None:
+        """Write down the digest of what was sent since the last checkpoint."""
+        digest, delivery.digest = delivery.digest, RunningDigest()
+        if not digest.count:
+            return
+        one = delivery.subscribed
+        body: dict[str, Any] = {
+            "client": one.client,
+            "subscription": one.number,
+            "principal": one.subscription.principal,
+            "attachment": one.attachment,
+            "stream": delivery.stream,
+            "incarnation": delivery.incarnation,
+            "from": delivery.digest_from,
+            "to": delivery.digest_to,
+            "version": delivery.digest_version,
+            "count": digest.count,
+            "digest": digest.digest.hex(),
+        }
+        if one.durable is not None:
+            body["durable"] = one.durable
+        self.outbox.count("checkpoint")
+        self.hosting.note(
+            DELIVERIES + self.settings.broker, body, now, lambda record, because, then: None
+        )
+
+    # time
+
+    def next_timer(self) -> int | None:
+        times = (self._checkpoint_at, self._retry_at)
+        return min((one for one in times if one is not None), default=None)
+
+    def on_timer(self, now: int) -> None:
+        if self._retry_at is not None and now >= self._retry_at:
+            self._retry_at = None
+            unnoted, self._unnoted = self._unnoted, {}
+            for delivery in unnoted:
+                if delivery.subscribed.deliveries.get(delivery.stream) is delivery:
+                    assert delivery.vouched_at is not None
+                    self.begin(delivery, delivery.vouched_at, now)
+        if self._checkpoint_at is not None and now >= self._checkpoint_at:
+            self._checkpoint_at = now + self.settings.checkpoint_us if self._all else None
+            for subscribed in list(self._all):
+                for delivery in list(subscribed.deliveries.values()):
+                    if now - delivery.digest_since >= self.settings.checkpoint_us:
+                        self.checkpoint(delivery, now)
+
+
+@lru_cache(maxsize=16_384)
+def _restricted(of_each: tuple[Rights, ...], subscription: Subscription) -> Filter:
+    """Like subscriptions with like rights are restricted once."""
+    return restricted(_Rights(0, of_each), subscription)
+
+
+@dataclass(frozen=True)
+class _Rights:
+    """A version of which the rights of one or two principals matter."""
+
+    number: int
+    of_each: tuple[Rights, ...]
+
+    def rights_of(self, principal: str) -> Rights:
+        return next(rights for rights in self.of_each if rights.principal == principal)
