@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 from headgate.broker.core import Broker
@@ -53,9 +54,7 @@ class Pump:
         self.starting_points: dict[tuple[int, str], int] = {}
         self.logs = {broker: MemoryLog() for broker in topology.node_of}
         self.settings = {
-            broker: Settings(
-                broker, topology, policy_host, streams.get(broker, ()), **settings
-            )
+            broker: Settings(broker, topology, policy_host, streams.get(broker, ()), **settings)
             for broker in topology.node_of
         }
         self.brokers: dict[str, Broker] = {}
@@ -263,9 +262,7 @@ class Pump:
 
 def chain(*brokers: str) -> Topology:
     """One broker after the other."""
-    edges = frozenset(
-        frozenset(pair) for pair in zip(brokers, brokers[1:], strict=False)
-    )
+    edges = frozenset(frozenset(pair) for pair in pairwise(brokers))
     return Topology({name: (name,) for name in brokers}, edges)
 
 

@@ -62,14 +62,10 @@ class StreamDelivery(Consumer):
     def _offer(self, record: Record, now: int) -> Offer:
         if self.start is None:
             return Offer.BLOCKED
-        if record.body is None:
-            return Offer.PASSED
         policy = self.subscriptions.policy
         if record.version > policy.known:
             self.subscriptions.hold(self)
             return Offer.BLOCKED
-        if not self.granted.wants(record):
-            return Offer.PASSED
         outcome = self._gate(record)
         if not isinstance(outcome, View):
             self.subscriptions.outbox.count("withheld at the subscriber's broker")

@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from headgate.broker.interests import NOTHING, Interest, InterestSet
 from headgate.broker.outbox import Outbox
+from headgate.broker.selection import Selection
 from headgate.broker.settings import Settings
 from headgate.log.records import Record
 
@@ -52,7 +53,7 @@ class Consumer(ABC):
 
     @abstractmethod
     def offer(self, record: Record, now: int) -> Offer:
-        """A record after its position, in order."""
+        """A record that it is owed, the next one after its position."""
 
     @abstractmethod
     def vouched(self, after: int, version: int, now: int) -> None:
@@ -85,7 +86,9 @@ class Feed(ABC):
         self.floor = 0
         """Of what comes after it, all that is owed is in memory."""
         self.consumers: dict[Consumer, None] = {}
-        self._live: dict[Consumer, None] = {}
+        self._live: Selection[Consumer] = Selection()
+        self._listeners: dict[Consumer, None] = {}
+        """Of the live ones those who are told of every offset that passes."""
         self._ahead: dict[Consumer, None] = {}
         """Those who have seen more of the stream elsewhere than has come here."""
         self._cache: deque[Record] = deque()
@@ -148,9 +151,13 @@ class Feed(ABC):
     def _settle(self, consumer: Consumer) -> None:
         """Let a consumer have a position of its own."""
         if consumer.live:
-            consumer.live = False
+            self._not_live(consumer)
             consumer.at, consumer.version = self.position, self.version
-            del self._live[consumer]
+
+    def _not_live(self, consumer: Consumer) -> None:
+        consumer.live = False
+        self._live.remove(consumer)
+        self._listeners.pop(consumer, None)
 
     # what kinds of feeds differ in
 
@@ -194,7 +201,9 @@ class Feed(ABC):
 
     def _make_live(self, consumer: Consumer, now: int) -> None:
         consumer.live = True
-        self._live[consumer] = None
+        self._live.add(consumer)
+        if consumer.listens:
+            self._listeners[consumer] = None
         self._vouch(consumer, now)
 
     def _offer_from_memory(self, consumer: Consumer, at: int, position: int, now: int) -> bool:
@@ -209,9 +218,12 @@ class Feed(ABC):
 
     def _offer_one(self, consumer: Consumer, record: Record, now: int) -> bool:
         """Offer a record to someone who is behind; false where that is all for now."""
-        if consumer.offer(record, now) is Offer.BLOCKED:
+        owed = consumer.granted.wants(record)
+        if owed and consumer.offer(record, now) is Offer.BLOCKED:
             return False
         consumer.at, consumer.version = record.offset, record.version
+        if not owed and consumer.listens:
+            consumer.reached(record.offset, record.version, now)
         if consumer.pending:
             self._vouch(consumer, now)
         return consumer.feed is self and not consumer.live
@@ -228,32 +240,38 @@ class Feed(ABC):
             at = consumer.at = self.position
             consumer.version = self.version
         consumer.granted, consumer.granted_epoch = consumer.wanted, consumer.epoch
+        if consumer.live:
+            self._live.changed(consumer)
         consumer.vouched(at, version, now)
 
     # what comes in
 
     def extend(self, record: Record, now: int) -> None:
         """The next record that is owed, or of a stream of this broker the next that is stored."""
-        live = list(self._live)
         before, version = self.position, self.version
         self._remember(record)
         self.position, self.version = record.offset, record.version
-        for consumer in live:
+        owed = self._live.owed(record)
+        chosen = set(owed) if self._listeners else ()
+        passed = [one for one in self._listeners if one not in chosen]
+        for consumer in owed:
             if consumer.live and consumer.offer(record, now) is Offer.BLOCKED and consumer.live:
-                consumer.live = False
-                del self._live[consumer]
+                self._not_live(consumer)
                 consumer.at, consumer.version = before, version
-        if self._ahead:
-            self._serve_ahead(now)
+        self._passed(passed, now)
         self._forget()
 
     def reach(self, up_to: int, version: int, now: int) -> None:
         """Nothing more is owed up to here."""
         self.position = up_to
         self.version = max(version, self.version)
-        for consumer in list(self._live):
-            if consumer.listens and consumer.live:
-                consumer.reached(up_to, self.version, now)
+        self._passed(list(self._listeners), now)
+
+    def _passed(self, listeners: Iterable[Consumer], now: int) -> None:
+        assert self.position is not None
+        for consumer in listeners:
+            if consumer.live:
+                consumer.reached(self.position, self.version, now)
         if self._ahead:
             self._serve_ahead(now)
 
