@@ -12,6 +12,7 @@ from typing import Final, final
 
 import msgspec
 
+from headgate.broker import foreign
 from headgate.broker.asking import Asking, Respond
 from headgate.broker.clients import Clients
 from headgate.broker.clock import Clock
@@ -19,6 +20,7 @@ from headgate.broker.durables import Durables
 from headgate.broker.effects import Effect, Recovered
 from headgate.broker.feeds import Feed
 from headgate.broker.following import FollowedFeed
+from headgate.broker.foreign import ForeignChild
 from headgate.broker.hosting import Hosting
 from headgate.broker.neighbours import Neighbours
 from headgate.broker.outbox import Outbox
@@ -102,8 +104,10 @@ class Broker:
         )  # fmt: skip
         self.clients.subscriptions = self.subscriptions
         self._announce_own(recovered, now)
-        if not settings.routes_only:
+        if not settings.routes_only or settings.foreign:
             self._follow_policy(now)
+        for domain in sorted(set(settings.foreign.values())):
+            self.policy.hold(domain, self._domain_known, now)
 
     @property
     def counts(self) -> Counter[str]:
@@ -316,7 +320,13 @@ class Broker:
         if before is not None and before.serial >= said.serial:
             return
         if said.host not in self.settings.topology.node_of or said.stream == POLICY:
-            raise PeerError(f"expected a stream of a broker of this network, found {said.stream}")
+            raise PeerError(
+                f"expected a stream of a broker of this network, found {named(said.stream)}"
+            )
+        if source in self.settings.foreign and source not in self.settings.topology.towards(
+            self.settings.broker, said.host
+        ):
+            raise PeerError(f"expected a stream of the domain itself, found {named(said.stream)}")
         self._announced[said.stream] = said
         for broker in self.neighbours.all():
             if broker != source:
@@ -359,6 +369,10 @@ class Broker:
 
     def close_session(self, session: int) -> None:
         self._sessions.pop(session, None)
+
+    def admits(self, broker: str, record: Record) -> bool | None:
+        domain = self.settings.foreign.get(broker)
+        return True if domain is None else foreign.admits(domain, self.policy, record)
 
     # what a child session asks for
 
@@ -410,7 +424,9 @@ class Broker:
             case Announce():
                 self._take_announcement(frame, broker, now)
             case Request():
-                self.asking.on_request(frame, now)
+                domain = self.settings.foreign.get(broker)
+                if domain is None or foreign.may_ask(domain, self.policy):
+                    self.asking.on_request(frame, now)
             case Reply():
                 self.asking.on_reply(frame, now)
             case _:
@@ -434,7 +450,11 @@ class Broker:
             self.neighbours.send(broker, Ended(frame.session, because), now)
             return
         assert feed is not None
-        child = ChildSession(self, broker, frame)
+        domain = self.settings.foreign.get(broker)
+        if domain is None:
+            child = ChildSession(self, broker, frame)
+        else:
+            child = ForeignChild(self, broker, frame, domain, self.policy)
         self._children[key] = child
         upstream = isinstance(feed, FollowedFeed)
         feed.add(child, now)
@@ -444,12 +464,10 @@ class Broker:
 
     def _subscribe(self, broker: str, frame: Subscribe, now: int) -> None:
         child = self._children.get((broker, frame.session))
-        if child is None or frame.epoch == child.epoch:
-            return
-        wanted = child.changed(frame)
-        feed = self.feed(child.stream, now)
-        if feed is not None and child in feed.consumers:
-            feed.want(child, wanted, frame.epoch, now)
+        if child is not None and child.home is not None:
+            wanted = child.changed(frame)
+            if wanted is not None:
+                child.home.want(child, wanted, child.epoch_of(frame), now)
 
     def _drop_child(self, key: tuple[str, int], now: int) -> None:
         child = self._children.pop(key, None)
@@ -509,7 +527,14 @@ class Broker:
 
     def _changed(self, touched: list[str], now: int) -> None:
         self.subscriptions.learnt(touched, now)
+        if self.settings.foreign:
+            self._domain_known(now)
         self.clients.changed(touched, now)
+
+    def _domain_known(self, now: int) -> None:
+        for child in list(self._children.values()):
+            if isinstance(child, ForeignChild):
+                child.learnt(now)
 
     def _report_starts(self, now: int) -> None:
         """Tell the policy's host of starting points until it keeps them."""

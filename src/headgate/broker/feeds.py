@@ -48,6 +48,8 @@ class Consumer(ABC):
         self.version = version
         self.live = False
         self.fetching = False
+        self.home: Feed | None = None
+        """The feed that it is a consumer of."""
         self.feed: Feed | None = None
         """Where it is served from; for a while that may be another feed of the same stream."""
 
@@ -99,7 +101,7 @@ class Feed(ABC):
     # who is served
 
     def add(self, consumer: Consumer, now: int) -> None:
-        consumer.feed = self
+        consumer.feed = consumer.home = self
         self.consumers[consumer] = None
         self._count(consumer.wanted, 1)
         self.wants_changed(now)
@@ -115,7 +117,7 @@ class Feed(ABC):
         self._settle(consumer)
         del self.consumers[consumer]
         self._count(consumer.wanted, -1)
-        consumer.feed = None
+        consumer.feed = consumer.home = None
 
     def want(self, consumer: Consumer, wanted: InterestSet, epoch: int, now: int) -> None:
         """From a new epoch on, a consumer is owed another set."""

@@ -15,6 +15,7 @@ from headgate.broker.feeds import Consumer, Feed
 from headgate.broker.interests import NOTHING, Interest, InterestSet, consolidated
 from headgate.broker.outbox import Outbox
 from headgate.broker.settings import Settings
+from headgate.log.records import Record
 from headgate.peering.frames import (
     LATEST,
     Attach,
@@ -41,6 +42,10 @@ class Ways(Protocol):
         ...
 
     def close_session(self, session: int) -> None: ...
+
+    def admits(self, broker: str, record: Record) -> bool | None:
+        """Whether this neighbour may send this; `None`: that can't be told yet."""
+        ...
 
 
 @dataclass
@@ -187,11 +192,25 @@ class FollowedFeed(Feed):
         if not self._attached() or self._gap(frame.previous, now):
             return
         assert self.position is not None
+        assert self._attachment is not None
         if record.offset <= self.position:
             self.outbox.count("repeated record")
             return
-        self.extend(record, now)
+        admitted = self.ways.admits(self._attachment.parent, record)
+        if admitted is None:
+            self._wait_for_policy(now)
+            return
+        if admitted:
+            self.extend(record, now)
+        else:
+            self.outbox.count("publication of a domain refused")
+            self.reach(record.offset, record.version, now)
         self._progressed(now)
+
+    def _wait_for_policy(self, now: int) -> None:
+        """What an untrusted domain sends is looked at again when its version is known here."""
+        self._drop_attachment(now, tell=True)
+        self._retry_at = now + self.settings.redial_us
 
     def on_silence(self, frame: Silence, now: int) -> None:
         if not self._attached() or self._gap(frame.previous, now):
@@ -271,12 +290,13 @@ class FollowedFeed(Feed):
         private = PrivateFeed(self, consumer)
         self.away[consumer] = private
         private.add(consumer, now)
+        consumer.home = self
 
     def remove(self, consumer: Consumer, now: int) -> None:
         private = self.away.pop(consumer, None)
         if private is not None:
             private.remove(consumer, now)
-            consumer.feed = self
+            consumer.feed = consumer.home = self
         super().remove(consumer, now)
 
     def want(self, consumer: Consumer, wanted: InterestSet, epoch: int, now: int) -> None:
@@ -333,7 +353,7 @@ class PrivateFeed(FollowedFeed):
         self._release(consumer)
         del home.away[consumer]
         self.let_go(now)
-        consumer.feed = home
+        consumer.feed = consumer.home = home
         home.serve(consumer, now)
 
     def fetch(self, consumer: Consumer, now: int) -> None:

@@ -7,7 +7,7 @@ owed, and only when nothing else is said.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, final
+from typing import Protocol
 
 from headgate.broker.feeds import Consumer, Offer
 from headgate.broker.interests import Interest, InterestSet
@@ -34,7 +34,6 @@ class Mouth(Protocol):
     def child_ended(self, session: ChildSession, because: str, now: int) -> None: ...
 
 
-@final
 class ChildSession(Consumer):
     """One session with a child."""
 
@@ -53,15 +52,14 @@ class ChildSession(Consumer):
         self.silent_at: int | None = None
         self.waits = False
 
-    def changed(self, frame: Subscribe) -> InterestSet:
-        """The set after a change, which has to fit what was there."""
-        add, remove = _interests(frame.add), _interests(frame.remove)
-        if not remove <= self.wanted.entries or frame.epoch <= self.epoch:
-            raise PeerError(
-                f"expected a change of what session {self.session} asked for before, found one of "
-                "something else"
-            )
-        return InterestSet(frame.known, (self.wanted.entries - remove) | add)
+    def changed(self, frame: Subscribe) -> InterestSet | None:
+        """The set after a change, which has to fit what was there; nothing if it came twice."""
+        if frame.epoch == self.epoch:
+            return None
+        return change_of(self.wanted, frame, self.epoch)
+
+    def epoch_of(self, frame: Subscribe) -> int:
+        return frame.epoch
 
     def offer(self, record: Record, now: int) -> Offer:
         if not self.mouth.writable(self.child):
@@ -103,6 +101,16 @@ class ChildSession(Consumer):
 
     def ended(self, because: str, now: int) -> None:
         self.mouth.child_ended(self, because, now)
+
+
+def change_of(before: InterestSet, frame: Subscribe, epoch: int) -> InterestSet:
+    add, remove = _interests(frame.add), _interests(frame.remove)
+    if not remove <= before.entries or frame.epoch <= epoch:
+        raise PeerError(
+            f"expected a change of what session {frame.session} asked for before, found one of "
+            "something else"
+        )
+    return InterestSet(frame.known, (before.entries - remove) | add)
 
 
 def _interests(entries: Iterable[Steps]) -> frozenset[Interest]:

@@ -49,6 +49,7 @@ def chained(previous: bytes, record: Record) -> bytes:
                 record.is_json,
                 record.known,
                 record.vector,
+                record.hidden,
             )
         )
     ).digest()

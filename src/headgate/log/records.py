@@ -64,6 +64,8 @@ class Record(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, d
     """For causal order: what its publisher had seen of each stream. Never shown to clients."""
     chain: Digest = b""
     """The digest of the stream up to and with this record."""
+    hidden: Annotated[tuple[ShortText, ...], Meta(max_length=3)] = ()
+    """Of `$stream`, `$publisher` and `$time` what a domain that it was sent to may not read."""
 
     @property
     def is_marker(self) -> bool:
@@ -79,14 +81,10 @@ class Record(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, d
         if self.body is None:
             raise LogError(f"offset {self.offset} of `{self.stream}` is a version marker, no event")
         plain = Event.from_json(self.body) if self.is_json else Event.from_bytes(self.body)
-        return plain.with_known(
-            {
-                **self.known,
-                "$stream": self.stream,
-                "$publisher": self.publisher,
-                "$time": self.time,
-            }
-        )
+        own = {"$stream": self.stream, "$publisher": self.publisher, "$time": self.time}
+        for name in self.hidden:
+            own.pop(name, None)
+        return plain.with_known({**self.known, **own})
 
 
 def moment_of(time_us: int) -> datetime:
