@@ -94,8 +94,10 @@ class Clients:
         hosting: Hosting,
         asking: Asking,
         boot: str,
+        advertised: Callable[[int], None],
     ) -> None:
         self._settings = settings
+        self._advertised = advertised
         self._outbox = outbox
         self._policy = policy
         self._hosting = hosting
@@ -298,8 +300,19 @@ class Clients:
         if len(client.advertised) >= self._settings.subscriptions_max:
             self._refuse(number, request, f"{len(client.advertised):,} advertisements are enough")
             return
-        client.advertised.append(one)
-        self._outbox.tell(number, Advertised(request))
+
+        def stored(now: int) -> None:
+            client.advertised.append(one)
+            self._outbox.tell(number, Advertised(request))
+            self._advertised(now)
+
+        def lost(because: str, now: int) -> None:
+            self._refuse(number, request, f"it could not be stored: {because}", temporary=True)
+
+        if self._settings.advertised_only:
+            self._hosting.advertise(one, stored, lost, now)
+        else:
+            stored(now)
 
     # subscribing
 

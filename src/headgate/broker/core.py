@@ -13,6 +13,7 @@ from typing import Final, final
 import msgspec
 
 from headgate.broker import foreign
+from headgate.broker.advertisements import Advertised
 from headgate.broker.asking import Asking, Respond
 from headgate.broker.clients import Clients
 from headgate.broker.clock import Clock
@@ -60,6 +61,7 @@ from headgate.peering.frames import (
     Vouched,
 )
 from headgate.rights.changes import Batch
+from headgate.rights.rules import parse_filter
 from headgate.rights.subscriptions import Subscription
 
 _SERIAL: Final = "announced"
@@ -81,6 +83,8 @@ class Broker:
         self._children: dict[tuple[str, int], ChildSession] = {}
         self._quiet: dict[ChildSession, None] = {}
         self._parentless: dict[ChildSession, str] = {}
+        self._serial = msgspec.json.decode(recovered.kept.get(_SERIAL, b"0"), type=int)
+        self._announce_at: int | None = None
         self._report_at: int | None = None
         self._reporting = False
         self.hosting = Hosting(settings, self.outbox, recovered, boot, self.clock)
@@ -97,13 +101,17 @@ class Broker:
         self.policy = PolicyFollowing(
             settings, self.outbox, self.asking, learnt=self._learnt, changed=self._changed
         )
-        self.clients = Clients(settings, self.outbox, self.policy, self.hosting, self.asking, boot)
+        self.clients = Clients(
+            settings, self.outbox, self.policy, self.hosting, self.asking, boot,
+            self._announce_own,
+        )  # fmt: skip
         self.subscriptions = Subscriptions(
             settings, self.outbox, self.policy, self.hosting,
-            streams=self._streams, feed=self.feed, keep_start=self.clients.keep_start,
+            streams=self._streams, feed=self.feed, advertised=self._advertised_on,
+            keep_start=self.clients.keep_start,
         )  # fmt: skip
         self.clients.subscriptions = self.subscriptions
-        self._announce_own(recovered, now)
+        self._announce_own(now)
         if not settings.routes_only or settings.foreign:
             self._follow_policy(now)
         for domain in sorted(set(settings.foreign.values())):
@@ -172,6 +180,7 @@ class Broker:
             self.subscriptions.next_timer(),
             self.hosting.retry_at,
             self._report_at,
+            self._announce_at,
             *(feed.next_timer() for feed in self._followed.values()),
             *(child.silent_at for child in self._quiet),
         ]
@@ -195,6 +204,9 @@ class Broker:
                 child.break_silence(now)
         if self.policy_hosting is not None:
             self.policy_hosting.on_timer(self.clock.wall(now), moment_of)
+        if self._announce_at is not None and now >= self._announce_at:
+            self._announce_at = None
+            self._announce_own(now)
         if self._report_at is not None and now >= self._report_at:
             self._report_starts(now)
 
@@ -299,21 +311,26 @@ class Broker:
     def _host(self, stream: str) -> str:
         return self.settings.policy_host if stream == POLICY else self._announced[stream].host
 
-    def _announce_own(self, recovered: Recovered, now: int) -> None:
+    def _announce_own(self, now: int) -> None:
         """Say what is hosted here, once its incarnations can't be forgotten."""
-        serial = msgspec.json.decode(recovered.kept.get(_SERIAL, b"0"), type=int) + 1
+        self._serial += 1
+        serial = self._serial
         self.outbox.keep(_SERIAL, msgspec.json.encode(serial))
 
         def stored(now: int) -> None:
             for feed in self.hosting.feeds():
-                said = Announce(
-                    self.settings.broker, feed.stream, feed.incarnation, serial, None, 0
+                ads = self.hosting.advertised(feed.stream)
+                said = None if ads is None else tuple((str(one), after) for one, after in ads)
+                self._take_announcement(
+                    Announce(self.settings.broker, feed.stream, feed.incarnation, serial, said),
+                    None,
+                    now,
                 )
-                self._take_announcement(said, None, now)
 
-        self.outbox.when_stored(
-            stored, lambda because, now: self._announce_own(recovered, now), now
-        )
+        def lost(because: str, now: int) -> None:
+            self._announce_at = now + self.settings.ask_again_us
+
+        self.outbox.when_stored(stored, lost, now)
 
     def _take_announcement(self, said: Announce, source: str | None, now: int) -> None:
         before = self._announced.get(said.stream)
@@ -337,6 +354,13 @@ class Broker:
         if followed is not None:
             followed.parent_found(now)
         self.subscriptions.stream_found(said.stream, now)
+
+    def _advertised_on(self, stream: str) -> Advertised | None:
+        """What may be published on a stream; `None` for anything."""
+        said = self._announced.get(stream)
+        if said is None or said.advertised is None:
+            return None
+        return tuple((parse_filter(text), after) for text, after in said.advertised)
 
     def _replace(self, stream: str, now: int) -> None:
         """A stream goes on under another incarnation."""

@@ -14,18 +14,22 @@ from typing import Final, final
 
 import msgspec
 
+from headgate.broker.advertisements import Advertised, with_another
 from headgate.broker.clock import Clock
 from headgate.broker.effects import Recovered
 from headgate.broker.feeds import HostedFeed
-from headgate.broker.outbox import Outbox
+from headgate.broker.outbox import Lost, Outbox, Stored
 from headgate.broker.settings import Settings
+from headgate.filters.filter import Filter
 from headgate.log.digests import with_chain
 from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, KnownValue, Record, moment_of
+from headgate.rights.rules import parse_filter
 
 Published = Callable[[Record | None, str, int], None]
 """Called with the stored record; or with nothing, and why it could not be stored."""
 _REPORTED: Final = "starting points/"
 _INCARNATION: Final = "incarnation/"
+_ADVERTISED: Final = "advertised/"
 
 
 @dataclass
@@ -39,6 +43,7 @@ class _Written:
     stored: tuple[int, int, bytes]
     recent: OrderedDict[tuple[str, str], Record | int] = field(default_factory=OrderedDict)
     """By publisher and event id: the record under way, or the offset of one that is stored."""
+    advertised: Advertised = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,11 @@ class Hosting:
         written = _Written(feed, *end, stored=end)
         for publisher, event_id, offset in recovered.recent.get(name, ()):
             written.recent[publisher, event_id] = offset
+        kept_ads = recovered.kept.get(_ADVERTISED + name, b"[]")
+        written.advertised = tuple(
+            (parse_filter(text), after)
+            for text, after in msgspec.json.decode(kept_ads, type=list[tuple[str, int]])
+        )
         return written
 
     def _left_to_report(self, stream: str, recovered: Recovered) -> dict[int, int]:
@@ -144,6 +154,24 @@ class Hosting:
         """Try again to write the markers that could not be stored."""
         if self.retry_at is not None and now >= self.retry_at:
             self.learn(self.known, now)
+
+    # advertisements
+
+    def advertised(self, stream: str) -> Advertised | None:
+        """What may be published on a stream; `None` for anything."""
+        free = not self.settings.advertised_only or stream not in self.settings.streams
+        return None if free else self._streams[stream].advertised
+
+    def advertise(self, one: Filter, then: Stored, lost: Lost, now: int) -> None:
+        """Let what is advertised be published on the streams here, once that can't be forgotten."""
+        for stream in self.settings.streams:
+            written = self._streams[stream]
+            more = with_another(written.advertised, one, written.offset)
+            if more != written.advertised:
+                written.advertised = more
+                said = msgspec.json.encode([(str(kept), after) for kept, after in more])
+                self.outbox.keep(_ADVERTISED + stream, said)
+        self.outbox.when_stored(then, lost, now)
 
     # publications
 

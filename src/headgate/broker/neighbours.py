@@ -12,7 +12,7 @@ from typing import final
 from headgate.broker.effects import Close, Dial, Send
 from headgate.broker.outbox import Outbox
 from headgate.broker.settings import Settings
-from headgate.peering.errors import PeerError
+from headgate.peering.errors import LocalError, PeerError
 from headgate.peering.frames import PROTOCOL, Frame, Hello
 from headgate.peering.links import Link
 
@@ -69,7 +69,12 @@ class Neighbours:
         number = self._by_broker.get(broker)
         if number is None:
             return False
-        self._links[number].send(frame, now)
+        try:
+            self._links[number].send(frame, now)
+        except LocalError:
+            # Larger than the other end takes: who waits for it asks again, and says so.
+            self._outbox.count("frame too large")
+            return False
         self._unsent[number] = None
         return True
 

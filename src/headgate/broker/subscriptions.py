@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, final
 
+from headgate.broker.advertisements import Advertised, first_wanted
 from headgate.broker.deliveries import StreamDelivery
 from headgate.broker.effects import Started, SubscriptionEnded
 from headgate.broker.feeds import Feed
@@ -41,6 +42,8 @@ class Subscribed:
     attachment: int = 0
     after: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Where it is to start, on streams on which it doesn't start live: incarnation and offset."""
+    passed_over: dict[str, int | None] = field(default_factory=dict)
+    """Streams on which nobody had advertised what it wants, and where that begins after all."""
     deliveries: dict[str, StreamDelivery] = field(default_factory=dict)
     interest: Interest | None = None
     outstanding: int = 0
@@ -71,6 +74,7 @@ class Subscriptions:
         *,
         streams: Callable[[], Iterable[str]],
         feed: GetFeed,
+        advertised: Callable[[str], Advertised | None],
         keep_start: KeepStart,
     ) -> None:
         self.settings = settings
@@ -78,6 +82,7 @@ class Subscriptions:
         self.policy = policy
         self.hosting = hosting
         self._streams, self._feed, self._keep_start = streams, feed, keep_start
+        self._advertised = advertised
         self._all: dict[Subscribed, None] = {}
         self._held: dict[StreamDelivery, None] = {}
         self._woken: dict[StreamDelivery, None] = {}
@@ -102,17 +107,36 @@ class Subscriptions:
     def _attach(self, subscribed: Subscribed, stream: str, now: int) -> None:
         if stream in subscribed.deliveries or not self._may_reach(subscribed, stream):
             return
-        feed = self._feed(stream, now)
+        feed = self._feed(stream, now) if self._is_published(subscribed, stream) else None
         if feed is None:
             return
         incarnation, at = subscribed.after.get(stream, ("", None))
         if incarnation not in ("", feed.incarnation):
             at = None  # the stream it was at is gone
+        if at is None:
+            at = subscribed.passed_over.pop(stream, None)
         delivery = StreamDelivery(self, subscribed, stream, self._wanted(subscribed), at)
         delivery.incarnation = feed.incarnation
         subscribed.deliveries[stream] = delivery
         feed.add(delivery, now)
         delivery.asked_remotely = delivery.vouched_at is None
+
+    def _is_published(self, subscribed: Subscribed, stream: str) -> bool:
+        """Whether anything may be published there that the subscription wants.
+
+        Who was not attached for that reason starts, when it is, where the first of it may stand.
+        """
+        advertised = self._advertised(stream)
+        if advertised is None:
+            return True
+        assert subscribed.interest is not None
+        first = first_wanted(advertised, subscribed.interest)
+        if first is None:
+            self.outbox.count("nobody advertises it")
+            subscribed.passed_over[stream] = None
+        elif stream in subscribed.passed_over:
+            subscribed.passed_over[stream] = first
+        return first is not None
 
     def _may_reach(self, subscribed: Subscribed, stream: str) -> bool:
         """The broker's own streams are only for those who have a rule that names them."""

@@ -48,10 +48,8 @@ class Announce(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
     incarnation: ShortText
     serial: Offset
     """Grows with every change of what is announced of a stream."""
-    advertised: tuple[FilterText, ...] | None
-    """What may be published on it; `None` where publishers need not advertise."""
-    since: Offset
-    """The offset after which what is advertised holds."""
+    advertised: Annotated[tuple[tuple[FilterText, Offset], ...], Meta(max_length=300)] | None
+    """What may be published on it, each after an offset; `None`: anything, at any time."""
 
 
 class Attach(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="attach"):
