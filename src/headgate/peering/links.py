@@ -150,7 +150,7 @@ class Link:
             return
         # A clock that was put back must not make an hour of silence look short.
         self._last_sent, self._last_heard = min(self._last_sent, now), min(self._last_heard, now)
-        if now - self._last_heard > self._patience_us:
+        if now - self._last_heard >= self._patience_us:
             awaited = "`Hello`" if self.peer is None else "`Alive`, at least,"
             self._end(
                 Happening.SILENCE,
@@ -159,7 +159,6 @@ class Link:
             )
         elif now - self._last_sent >= self._heartbeat_us:
             self._to_send.append(_ALIVE)
-            self._last_sent = now
 
     def close(self, because: str) -> None:
         """End it from here; the first reason that a link was closed for stays."""
