@@ -15,6 +15,7 @@ TOOLS = Path(sys.executable).parent
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 
 LAYERS = "rooms import only the rooms below them"
+MODEL = "the service model shares nothing with what it judges"
 SPARK = "pyspark is imported only by pipeline"
 PURE = "from broker down nothing does input or output"
 CONTRACTS = {contract["name"]: contract for contract in SETTINGS["importlinter"]["contracts"]}
@@ -133,6 +134,17 @@ def test_pyspark_outside_the_pipeline_is_refused(house: House) -> None:
     assert broken(report) == {SPARK}
     assert "headgate.live.planted -> pyspark" in report
     assert "headgate.pipeline.planted -> pyspark" not in report
+
+
+def test_a_service_model_that_asks_what_it_judges_is_refused(house: House) -> None:
+    judged = CONTRACTS[MODEL]["forbidden_modules"]
+    model = house.package / "simulation" / "service_model.py"
+    model.write_text("\n".join(f"import {module}" for module in judged))
+    status, report = house.lint_imports()
+    assert status == 1
+    assert broken(report) == {MODEL}
+    for module in judged:
+        assert f"headgate.simulation.service_model -> {module} " in report, module
 
 
 def test_each_impure_module_is_refused_in_a_core(house: House) -> None:

@@ -33,7 +33,7 @@ from headgate.rights.history import (
 )
 from headgate.rights.rules import Action, PolicyError, Rule
 from headgate.rights.validity import due
-from tests import reference_model
+from headgate.simulation import service_model
 from tests.proofs import COUNTED, proof_size
 from tests.rights.policies import GROUPS, NOON, PRINCIPALS, Chance, batch, grant, policy, rule
 
@@ -104,7 +104,7 @@ def test_versions_once_made_never_change_and_say_what_their_batches_say(
             versions += 1
             assert photograph(PolicyHistory.of(batches[:number]).current())[3:] == taken[number][3:]
             for name in PRINCIPALS:
-                expected = reference_model.rights(written[:number], name)
+                expected = service_model.rights(written[:number], name)
                 assert said(version, name) == sorted(map(str, expected)), f"seed {seed}"
     record_property(COUNTED, f"{versions:,} versions")
 

@@ -13,8 +13,8 @@ from headgate.model.events import Event
 from headgate.model.limits import FILTER_LIMITS
 from headgate.rights.changes import Grant
 from headgate.rights.restriction import restricted
+from headgate.simulation.service_model import Record, Wish, view
 from tests.proofs import COUNTED, proof_size
-from tests.reference_model import Record, Wish, view
 from tests.rights.policies import Chance, grant, policy, rule, subscription
 
 parse = Filter.parse
@@ -135,7 +135,7 @@ def test_many_rules_on_both_sides_take_no_work_beyond_the_bound(
 def test_whatever_the_gate_lets_through_is_routed(
     record_property: Callable[[str, object], None],
 ) -> None:
-    """The reference model says what the gate lets through."""
+    """The service model says what the gate lets through."""
     seed = Random().randrange(2**32)
     random = Random(seed)
     counts: Counter[str] = Counter()

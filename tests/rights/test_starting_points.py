@@ -8,8 +8,8 @@ import pytest
 
 from headgate.rights.rules import PolicyError
 from headgate.rights.starting_points import StartingPoints
+from headgate.simulation.service_model import version_at
 from tests.proofs import proof_size
-from tests.reference_model import version_at
 
 
 def began(*points: tuple[int, str, int]) -> StartingPoints:

@@ -1,4 +1,4 @@
-"""Across modules: does each subscription receive exactly what the whole service model says?"""
+"""Does the gate give each subscription exactly what the service model says?"""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from headgate.model.events import Event
 from headgate.rights.changes import Batch, CreateGroup, Join, Leave
 from headgate.rights.history import PolicyHistory
 from headgate.rights.starting_points import StartingPoints
+from headgate.simulation.service_model import Record, Wish, attributes, received
 from tests.proofs import COUNTED, proof_size
-from tests.reference_model import Record, Wish, attributes, received
 from tests.rights.policies import Chance, batch, grant, subscription
 
 STREAMS = ["orders", "alarms"]
@@ -93,7 +93,7 @@ def as_modelled(
     points: dict[str, list[tuple[int, int]]],
     wish: Wish,
 ) -> Delivered:
-    """What the reference model says, from nothing but what was written down."""
+    """What the service model says, from nothing but what was written down."""
     said = [made.to_json() for _, made in history.batches()]
     return [
         (one.stream, one.offset, one.version, event_of_view(one.body, one.known))
@@ -114,7 +114,7 @@ def event_of_view(body: Any, known: Any) -> Event:
 
 
 @pytest.mark.proof
-def test_the_gate_gives_exactly_what_the_reference_model_gives(
+def test_the_gate_gives_exactly_what_the_service_model_gives(
     record_property: Callable[[str, object], None],
 ) -> None:
     seed = Random().randrange(2**32)
@@ -176,7 +176,7 @@ def random_wish(chance: Chance) -> Wish:
     return Wish(asked.principal, str(asked.filter), asked.domain, starts, ends)
 
 
-def test_the_reference_model_takes_blanks_for_missing_and_other_arrays_for_unfilterable() -> None:
+def test_the_service_model_takes_blanks_for_missing_and_other_arrays_for_unfilterable() -> None:
     body = {"a": None, "b": {}, "n": {"x": 1, "y": [1]}, "t": ["u"]}
     for event in (Event.of(body), Event.from_bytes(b"\x00"), Event.of({})):
         plain = body if event.names > {"a"} else b"\x00" if event.names else {}

@@ -1,0 +1,1 @@
+"""A seeded world: network, clocks, disks, clients, faults, and the promises that must hold."""

@@ -1,0 +1,1 @@
+"""The promises of the network, each with a checker of its name."""

@@ -1,0 +1,1 @@
+"""Schedules: generated from a seed, or written by hand under a name."""
