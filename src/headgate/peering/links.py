@@ -159,6 +159,7 @@ class Link:
             )
         elif now - self._last_sent >= self._heartbeat_us:
             self._to_send.append(_ALIVE)
+            self._last_sent = now
 
     def close(self, because: str) -> None:
         """End it from here; the first reason that a link was closed for stays."""
