@@ -93,6 +93,7 @@ class PolicyFollowing:
         self._answer: tuple[int, int] | None = None
         """When a question was asked, and the version that its answer told of."""
         self._ask_at: int | None = None
+        self._question = 0
 
     def start(self, feed: Feed, now: int) -> None:
         """Begin to follow."""
@@ -270,4 +271,6 @@ class PolicyFollowing:
                 self._answer = max(self._answer or (asked_at, 0), (asked_at, said.version))
                 self._renew()
 
-        self._asking.ask(self._settings.policy_host, AskVersion(), answered, now)
+        # A lease counts from when its question was asked: an old question is no use any more.
+        self._asking.forget(self._question)
+        self._question = self._asking.ask(self._settings.policy_host, AskVersion(), answered, now)
