@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -271,6 +273,22 @@ def test_filters_that_overlap_in_too_many_ways_are_refused() -> None:
     )
     with pytest.raises(FilterTooComplexError, match="use fewer alternatives"):
         parse(hard).covers(parse(" AND ".join(f"{name} IS BOOLEAN" for name in names)))
+
+
+@pytest.mark.parametrize("relation", RELATIONS[1:])
+def test_filters_of_thousands_of_attributes_take_no_memory_beyond_the_bound(relation: str) -> None:
+    many = parse(" AND ".join(f"EXISTS(a{at})" for at in range(2_000)))
+    alternatives = parse(" AND ".join(f"(x{at} = 1 OR y{at} = 2)" for at in range(9)))
+    tracemalloc.start()
+    for outer, inner in ((many, many), (alternatives, many), (many, alternatives)):
+        with contextlib.suppress(FilterTooComplexError):
+            getattr(outer, relation)(inner)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40_000_000
+    tiny = Filter.parse("a = 1 AND b = 2", FilterLimits(covering_sets=1))
+    with pytest.raises(FilterTooComplexError, match="too many attributes"):
+        getattr(tiny, relation)(tiny)
 
 
 def test_long_lists_count_by_their_length_when_compared() -> None:
