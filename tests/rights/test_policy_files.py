@@ -82,6 +82,16 @@ def test_many_groups_are_checked_for_cycles_in_one_go() -> None:
     assert len(read_policy_file(f"rules: []\ngroups:\n{chain}").groups) == 9_000
 
 
+def test_a_long_cycle_of_groups_is_shown_in_part() -> None:
+    ring = "\n".join(f"  g{n}: [g{(n + 1) % 9_000}]" for n in range(9_000))
+    with pytest.raises(PolicyFileError, match="without a cycle") as refusal:
+        read_policy_file(f"rules: []\ngroups:\n{ring}", "p")
+    assert str(refusal.value) == (
+        "p:9002:11: expected groups without a cycle, found `g0` in `g8999` in `g8998` in `g8997` "
+        "in `g8996` in `g8995` in `g8994` in `g8993` in … in `g0`"
+    )
+
+
 def test_a_test_says_who_subscribes_to_what_and_what_shall_come() -> None:
     first, second = read_policy_file(
         TEST
