@@ -119,6 +119,8 @@ def test_a_place_that_is_no_directory_is_refused(tmp_path: Path) -> None:
     for place in ("file", "file/below", "missing/below", "bell\a/below", "nul\0"):
         with refused("^the policy in "):
             open_acl_store(tmp_path / place)
+    with refused("can't make `.*missing/below`: .*: make the directory above it first$"):
+        open_acl_store(tmp_path / "missing" / "below")
     (tmp_path / FILE).mkdir()
     with refused("check that it is there"):
         open_acl_store(tmp_path)
