@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from headgate.cli import main
+from headgate.filters import value_sets
 from headgate.filters.filter import Filter
 
 
@@ -93,6 +94,21 @@ def test_a_comparison_that_is_too_wide_says_so_instead_of_guessing() -> None:
     result = explain(wide, " AND ".join(f"(a{n} < 2 OR b{n} < 2)" for n in range(9)))
     assert result.exit_code == 0
     assert "overlap in too many ways" in result.output
+
+
+def test_a_filter_too_entangled_to_be_decided_is_shown_all_the_same() -> None:
+    value_sets.forget()
+    rest = "_" * 20
+    entangled = f"s LIKE '%a{rest}' AND s LIKE '%b{rest}'"
+    result = explain(entangled)
+    assert (result.exit_code, result.stderr) == (0, "")
+    why = "these LIKE patterns are too entangled to be compared: use fewer `%` and `_`"
+    assert f"  box 1  (not known whether an event fits: {why})\n" in result.stdout
+    assert f"    s  text LIKE '%a{rest}' and LIKE '%b{rest}'\n" in result.stdout
+    assert f"  not known whether any event matches it: {why}\n" in result.stdout
+    assert answer(entangled)["filters"][0]["empty"] == why
+    second = answer("s = 'x'", entangled)
+    assert second["first_to_second"]["covers"] == why
 
 
 def test_where_a_residue_decides_no_event_is_made_up() -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from headgate.filters import value_sets
 from headgate.filters.filter import Filter
 from headgate.model.events import Event
 from headgate.rights.policy_files import PolicyFileError, read_policy_file
@@ -68,6 +69,15 @@ def test_what_a_rule_writes_a_file_reads() -> None:
 def test_a_filter_that_is_too_wide_is_refused_where_it_stands() -> None:
     with pytest.raises(PolicyFileError, match=r"^p:2:47: a filter's ANDs and ORs take too many"):
         read_policy_file(f"{RULE}{SUBSCRIBE}, filter: '{WIDE}'}}", "p")
+
+
+@pytest.mark.parametrize("bound", ["filter", "lower"])
+def test_a_bound_too_entangled_to_be_decided_is_refused_where_it_stands(bound: str) -> None:
+    value_sets.forget()
+    rest = "_" * 20
+    text = f"s LIKE '%a{rest}' AND s LIKE '%b{rest}'"
+    with pytest.raises(PolicyFileError, match=r"^p:2:4[67]: these LIKE patterns are too entangled"):
+        read_policy_file(f'{RULE}{SUBSCRIBE}, {bound}: "{text}"}}', "p")
 
 
 def test_a_group_may_be_a_member_of_several_groups() -> None:

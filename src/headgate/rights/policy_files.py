@@ -288,6 +288,7 @@ def _bound(node: Node) -> Filter:
             "expected a filter that can be analysed, found arithmetic or a comparison of "
             f"attributes in {named(bound.as_written)}",
         )
+    _at(node, bound.is_empty)  # patterns may be too entangled to say so much as this
     return bound
 
 
