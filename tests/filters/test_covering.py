@@ -12,6 +12,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headgate.filters import covering, value_sets
 from headgate.filters.boxes import Box
@@ -56,6 +58,17 @@ def test_every_relation_holds_exactly_where_trying_every_event_says_so(
     for relation in RELATIONS:
         assert 10 * counts[relation] >= counts["comparisons"]
         assert 10 * counts[f"not {relation}"] >= counts["comparisons"]
+
+
+@pytest.mark.proof
+@settings(max_examples=proof_size(test=150, soak=20_000))
+@given(st.randoms(use_true_random=False))
+def test_no_pair_of_filters_is_found_about_which_a_relation_is_wrong(random: Random) -> None:
+    """The same once more by hypothesis, which makes what it finds small."""
+    world = World.random(random)
+    first, second = oracle.random_pair(world, random)
+    _compare(world, first, second, 0, Counter())
+    _compare(world, second, first, 0, Counter())
 
 
 RELATIONS = ("covers", "covers_strictly", "covers_advertisement", "covers_advertisement_strictly")
