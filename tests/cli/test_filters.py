@@ -52,6 +52,13 @@ def test_what_is_not_analysed_is_named_as_such() -> None:
     assert boxes == [{"attributes": {}, "not_analysed": ["price * volume > 1000"], "empty": False}]
 
 
+def test_nothing_in_a_filter_ends_a_line_or_steers_the_terminal() -> None:
+    text = "a = '\x1b[2J\n  box 9' AND \"b\u202ec\" > d"
+    output = CliRunner().invoke(main, ["filter", "explain", text], color=True).output
+    assert all(line.isprintable() for line in output.splitlines())
+    assert output.splitlines()[0] == "  reads as  a = '?[2J?  box 9' AND \"b?c\" > d"
+
+
 def test_an_impossible_filter_is_called_that() -> None:
     output = explain("a > 5 AND a < 3").output
     assert "box 1  (fits no event)" in output

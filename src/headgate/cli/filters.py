@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from headgate.cli.output import print_json, print_rows, yes_or_no
+from headgate.cli.output import print_json, print_line, print_rows, yes_or_no
 from headgate.filters.describing import describe
 from headgate.filters.filter import Filter
 from headgate.filters.printing import print_condition, print_name
@@ -161,7 +161,7 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 def _print_reading(reading: dict[str, Any]) -> None:
-    click.echo(f"  reads as  {reading['filter']}")
+    print_line(f"  reads as  {reading['filter']}")
     for number, box in enumerate(reading["boxes"], start=1):
         rows = [(print_name(name), values) for name, values in box["attributes"].items()]
         rows += [("not analysed", residue) for residue in box["not_analysed"]]
