@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from headgate.cli import main
+from headgate.filters import value_sets
 from headgate.filters.filter import Filter
 
 
@@ -51,6 +52,13 @@ def test_what_is_not_analysed_is_named_as_such() -> None:
     assert boxes == [{"attributes": {}, "not_analysed": ["price * volume > 1000"], "empty": False}]
 
 
+def test_nothing_in_a_filter_ends_a_line_or_steers_the_terminal() -> None:
+    text = "a = '\x1b[2J\n  box 9' AND \"b\u202ec\" > d"
+    output = CliRunner().invoke(main, ["filter", "explain", text], color=True).output
+    assert all(line.isprintable() for line in output.splitlines())
+    assert output.splitlines()[0] == "  reads as  a = '?[2J?  box 9' AND \"b?c\" > d"
+
+
 def test_an_impossible_filter_is_called_that() -> None:
     output = explain("a > 5 AND a < 3").output
     assert "box 1  (fits no event)" in output
@@ -93,6 +101,21 @@ def test_a_comparison_that_is_too_wide_says_so_instead_of_guessing() -> None:
     result = explain(wide, " AND ".join(f"(a{n} < 2 OR b{n} < 2)" for n in range(9)))
     assert result.exit_code == 0
     assert "overlap in too many ways" in result.output
+
+
+def test_a_filter_too_entangled_to_be_decided_is_shown_all_the_same() -> None:
+    value_sets.forget()
+    rest = "_" * 20
+    entangled = f"s LIKE '%a{rest}' AND s LIKE '%b{rest}'"
+    result = explain(entangled)
+    assert (result.exit_code, result.stderr) == (0, "")
+    why = "these LIKE patterns are too entangled to be compared: use fewer `%` and `_`"
+    assert f"  box 1  (not known whether an event fits: {why})\n" in result.stdout
+    assert f"    s  text LIKE '%a{rest}' and LIKE '%b{rest}'\n" in result.stdout
+    assert f"  not known whether any event matches it: {why}\n" in result.stdout
+    assert answer(entangled)["filters"][0]["empty"] == why
+    second = answer("s = 'x'", entangled)
+    assert second["first_to_second"]["covers"] == why
 
 
 def test_where_a_residue_decides_no_event_is_made_up() -> None:

@@ -20,7 +20,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from headgate.cli import main
+from headgate.stores.acl import UnknownOutcomeError
 from headgate.stores.opening import open_acl_store
+from headgate.stores.sql import SqlAclStore
 
 ROOT = Path(__file__).parents[2]
 LATER = datetime(2099, 6, 1, tzinfo=UTC)
@@ -454,6 +456,76 @@ def test_looking_at_a_store_makes_none(write: Write, tmp_path: Path, command: li
             "`--store` or HEADGATE_STORE names another\n"
         )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["show"], ["history"], ["diff", "policy.yaml"]])
+def test_a_store_that_cannot_be_looked_for_is_not_taken_for_none(
+    write: Write, command: list[str]
+) -> None:
+    write(STARTS)
+    for store, problem in (("policy.yaml", "Not a directory"), ("x" * 300, "File name too long")):
+        result = policy(*command, "--store", store)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("headgate: can't look for a store in `")
+        assert result.stderr.endswith(f": {problem}\n")
+
+
+@pytest.mark.parametrize("command", [["show"], ["apply", "policy.yaml"], ["diff", "policy.yaml"]])
+def test_a_store_without_a_name_is_not_the_directory_that_one_is_in(
+    write: Write, tmp_path: Path, command: list[str]
+) -> None:
+    write(STARTS)
+    result = policy(*command, "--store", "")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "expected a directory, found nothing" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["policy.yaml"]
+
+
+def test_a_version_is_by_nobody_else_where_the_author_is_left_empty(
+    write: Write, tmp_path: Path
+) -> None:
+    result = policy("apply", write(STARTS), "--as", "")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "expected the name of a principal" in result.stderr
+    assert not (tmp_path / "store").exists()
+
+
+def test_an_answer_that_cannot_be_written_is_told_in_one_line_and_by_its_exit_code(
+    write: Write,
+) -> None:
+    words = [str(HEADGATE), "policy", "apply", write(STARTS)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 4
+    assert done.stderr == (
+        "headgate: No space left on device: look whether it was done before you try again\n"
+    )
+    assert len(answer("history")) == 1
+
+
+def test_a_version_of_which_nobody_knows_whether_it_was_stored_has_an_exit_code_of_its_own(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off(*_: object) -> int:
+        raise UnknownOutcomeError("the commit failed")
+
+    monkeypatch.setattr(SqlAclStore, "apply", broken_off)
+    result = policy("apply", write(STARTS))
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert result.stderr == "headgate: the commit failed\n"
+
+
+def test_standard_input_that_cannot_be_read_is_refused_in_one_line(write: Write) -> None:
+    for redirected, problem in (
+        ("<&-", "it is closed"),
+        ("< /proc/self/mem", "Input/output error"),
+    ):
+        command = f"'{HEADGATE}' policy test - {redirected}"
+        done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr.startswith("headgate: can't read ")
+        assert done.stderr.endswith(f"{problem}\n")
+        assert done.stderr.count("\n") == 1
 
 
 def test_the_store_is_that_of_the_option_then_of_the_environment(

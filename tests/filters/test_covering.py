@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -10,6 +12,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headgate.filters import covering, value_sets
 from headgate.filters.boxes import Box
@@ -54,6 +58,17 @@ def test_every_relation_holds_exactly_where_trying_every_event_says_so(
     for relation in RELATIONS:
         assert 10 * counts[relation] >= counts["comparisons"]
         assert 10 * counts[f"not {relation}"] >= counts["comparisons"]
+
+
+@pytest.mark.proof
+@settings(max_examples=proof_size(test=150, soak=20_000))
+@given(st.randoms(use_true_random=False))
+def test_no_pair_of_filters_is_found_about_which_a_relation_is_wrong(random: Random) -> None:
+    """The same once more by hypothesis, which makes what it finds small."""
+    world = World.random(random)
+    first, second = oracle.random_pair(world, random)
+    _compare(world, first, second, 0, Counter())
+    _compare(world, second, first, 0, Counter())
 
 
 RELATIONS = ("covers", "covers_strictly", "covers_advertisement", "covers_advertisement_strictly")
@@ -271,6 +286,22 @@ def test_filters_that_overlap_in_too_many_ways_are_refused() -> None:
     )
     with pytest.raises(FilterTooComplexError, match="use fewer alternatives"):
         parse(hard).covers(parse(" AND ".join(f"{name} IS BOOLEAN" for name in names)))
+
+
+@pytest.mark.parametrize("relation", RELATIONS[1:])
+def test_filters_of_thousands_of_attributes_take_no_memory_beyond_the_bound(relation: str) -> None:
+    many = parse(" AND ".join(f"EXISTS(a{at})" for at in range(2_000)))
+    alternatives = parse(" AND ".join(f"(x{at} = 1 OR y{at} = 2)" for at in range(9)))
+    tracemalloc.start()
+    for outer, inner in ((many, many), (alternatives, many), (many, alternatives)):
+        with contextlib.suppress(FilterTooComplexError):
+            getattr(outer, relation)(inner)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40_000_000
+    tiny = Filter.parse("a = 1 AND b = 2", FilterLimits(covering_sets=1))
+    with pytest.raises(FilterTooComplexError, match="too many attributes"):
+        getattr(tiny, relation)(tiny)
 
 
 def test_long_lists_count_by_their_length_when_compared() -> None:

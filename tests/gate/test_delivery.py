@@ -340,6 +340,12 @@ def test_streams_of_the_broker_are_reached_only_by_rules_that_name_the_stream() 
         "$stream LIKE '$%'": True,
         "$stream IN ('$policy', 'orders')": True,
         "$stream = '$deliveries' OR a = 1": False,
+        "NOT ($stream = '$policy') OR a = 1": False,
+        "$stream <> '$policy' OR a = 1": False,
+        "$stream NOT IN ('$policy') OR a = 1": False,
+        "$stream NOT LIKE '$%' OR a = 1": False,
+        "NOT ($stream <> '$policy' OR a = 2)": True,
+        "NOT (NOT ($stream LIKE '$%'))": True,
     }.items():
         version = policy(grant("p", filter_=said)).current()
         assert isinstance(gate(own, version, subscription("p")), View) is reached, said

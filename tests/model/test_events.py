@@ -7,6 +7,7 @@ import math
 import pickle
 import random
 import struct
+import tracemalloc
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -299,6 +300,28 @@ def test_an_event_has_a_mebibyte_at_most_however_it_is_made() -> None:
     for made in too_large:
         with pytest.raises(EventError, match="at most 1,048,576 bytes"):
             made()
+
+
+@pytest.mark.parametrize("levels", [1, 30])
+def test_a_long_name_around_many_fields_takes_no_memory_beyond_the_bound(levels: int) -> None:
+    around = "a" * (900_000 // levels)
+    body: object = {f"k{at}": at for at in range(900)}
+    for _ in range(levels):
+        body = {around: body}
+    text = json.dumps(body)
+    tracemalloc.start()
+    makers: list[Callable[[], Event]] = [
+        lambda: Event.from_json(text),
+        lambda: Event.of(json.loads(text)),
+    ]
+    for make in makers:
+        with pytest.raises(EventError, match="too long a name for what is nested in it") as caught:
+            make()
+        assert caught.value.attribute is not None
+        assert len(str(caught.value)) < 200
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40_000_000
 
 
 def test_an_event_that_would_be_too_large_once_written_is_refused_when_read() -> None:

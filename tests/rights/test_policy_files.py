@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from headgate.filters import value_sets
 from headgate.filters.filter import Filter
 from headgate.model.events import Event
 from headgate.rights.policy_files import PolicyFileError, read_policy_file
@@ -70,6 +71,15 @@ def test_a_filter_that_is_too_wide_is_refused_where_it_stands() -> None:
         read_policy_file(f"{RULE}{SUBSCRIBE}, filter: '{WIDE}'}}", "p")
 
 
+@pytest.mark.parametrize("bound", ["filter", "lower"])
+def test_a_bound_too_entangled_to_be_decided_is_refused_where_it_stands(bound: str) -> None:
+    value_sets.forget()
+    rest = "_" * 20
+    text = f"s LIKE '%a{rest}' AND s LIKE '%b{rest}'"
+    with pytest.raises(PolicyFileError, match=r"^p:2:4[67]: these LIKE patterns are too entangled"):
+        read_policy_file(f'{RULE}{SUBSCRIBE}, {bound}: "{text}"}}', "p")
+
+
 def test_a_group_may_be_a_member_of_several_groups() -> None:
     file = read_policy_file("rules: []\ngroups: {a: [b, c], b: [d], c: [d], d: [x]}")
     assert file.groups["a"] == {"b", "c"}
@@ -80,6 +90,16 @@ def test_many_groups_are_checked_for_cycles_in_one_go() -> None:
         f"  g{n}: [g{n + 1}, {', '.join(f'm{m}' for m in range(9))}]" for n in range(9_000)
     )
     assert len(read_policy_file(f"rules: []\ngroups:\n{chain}").groups) == 9_000
+
+
+def test_a_long_cycle_of_groups_is_shown_in_part() -> None:
+    ring = "\n".join(f"  g{n}: [g{(n + 1) % 9_000}]" for n in range(9_000))
+    with pytest.raises(PolicyFileError, match="without a cycle") as refusal:
+        read_policy_file(f"rules: []\ngroups:\n{ring}", "p")
+    assert str(refusal.value) == (
+        "p:9002:11: expected groups without a cycle, found `g0` in `g8999` in `g8998` in `g8997` "
+        "in `g8996` in `g8995` in `g8994` in `g8993` in … in `g0`"
+    )
 
 
 def test_a_test_says_who_subscribes_to_what_and_what_shall_come() -> None:

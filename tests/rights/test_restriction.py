@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from random import Random
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from headgate.model.events import Event
 from headgate.model.limits import FILTER_LIMITS
 from headgate.rights.changes import Grant
 from headgate.rights.restriction import restricted
+from headgate.rights.rules import Rule
 from headgate.simulation.service_model import Record, Wish, view
 from tests.proofs import COUNTED, proof_size
 from tests.rights.policies import Chance, grant, policy, rule, subscription
@@ -129,6 +131,24 @@ def test_many_rules_on_both_sides_take_no_work_beyond_the_bound(
     found = routed("z = 1", *grants, domain="d")
     assert walked <= 2 * FILTER_LIMITS.nodes
     assert found.matches({"z": 1, "a": 5, "b": 5, "c": 7, "d": 7})
+
+
+def test_many_rules_are_not_asked_again_for_each_of_many_attributes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = 0
+    readable = cast("Any", Rule.readable).fget
+
+    def counted(rule: Rule) -> frozenset[str] | None:
+        nonlocal asked
+        asked += 1
+        return cast("frozenset[str] | None", readable(rule))
+
+    grants = [grant("p", filter_=f"a = {i} AND b = {i}", attributes=["c0"]) for i in range(1_500)]
+    monkeypatch.setattr(Rule, "readable", property(counted))
+    found = routed(" AND ".join(f"EXISTS(c{at})" for at in range(1_000)), *grants)
+    assert asked <= 3 * len(grants)
+    assert same(found, "EXISTS(c0)")
 
 
 @pytest.mark.proof

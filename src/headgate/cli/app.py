@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Any, NoReturn
 
@@ -11,11 +12,14 @@ from headgate.cli.filters import filter_group
 from headgate.cli.policies import policy_group
 from headgate.model.errors import FilterSyntaxError, HeadgateError, printable
 from headgate.rights.history import StaleVersionError
+from headgate.stores.acl import UnknownOutcomeError
 
 REFUSED = 2
 """The exit code when what came in was refused; nothing was done."""
 STALE = 3
 """The exit code when the policy is no longer at the version that was expected."""
+UNCERTAIN = 4
+"""The exit code when what was asked for may have been done, and nobody could say so."""
 
 
 class _Commands(click.Group):
@@ -34,6 +38,10 @@ class _Commands(click.Group):
             _say_how(misuse)
         except HeadgateError as refusal:
             _refuse(refusal)
+        except OSError as problem:
+            if problem.errno == errno.EPIPE:
+                raise  # whoever read along has seen enough
+            _say_what_broke(problem)
 
 
 def _say_how(misuse: click.UsageError) -> NoReturn:
@@ -50,7 +58,17 @@ def _refuse(refusal: HeadgateError) -> NoReturn:
     click.echo(f"headgate: {printable(str(refusal))}", err=True)
     if isinstance(refusal, FilterSyntaxError) and sys.stderr.isatty():
         click.echo(refusal.caret(), err=True)
-    sys.exit(STALE if isinstance(refusal, StaleVersionError) else REFUSED)
+    for kind, code in ((StaleVersionError, STALE), (UnknownOutcomeError, UNCERTAIN)):
+        if isinstance(refusal, kind):
+            sys.exit(code)
+    sys.exit(REFUSED)
+
+
+def _say_what_broke(problem: OSError) -> NoReturn:
+    """Mostly the answer could not be written: then what was asked for is done."""
+    said = printable(f"{problem.strerror}{f' ({problem.filename})' if problem.filename else ''}")
+    click.echo(f"headgate: {said}: look whether it was done before you try again", err=True)
+    sys.exit(UNCERTAIN)
 
 
 @click.group(
@@ -63,7 +81,8 @@ def _refuse(refusal: HeadgateError) -> NoReturn:
     headgate policy apply policy.yaml
 
 Exit codes: 0 done, 1 a test failed or the answer is no, 2 what came in was refused and nothing was
-done, 3 the policy is no longer at the expected version.
+done, 3 the policy is no longer at the expected version, 4 it may have been done, look before you
+try again.
 """,
 )
 @click.version_option(package_name="headgate", message="headgate %(version)s")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import click
 
-from headgate.cli.output import print_json, print_rows, yes_or_no
+from headgate.cli.output import print_json, print_line, print_rows, yes_or_no
 from headgate.filters.describing import describe
 from headgate.filters.filter import Filter
 from headgate.filters.printing import print_condition, print_name
 from headgate.matching.explaining import explain_indexing
-from headgate.model.errors import HeadgateError
+from headgate.model.errors import FilterTooComplexError
 from headgate.model.events import Event
 from headgate.model.values import OPAQUE, Value, format_timestamp
 
@@ -77,17 +78,25 @@ def _reading(one: Filter) -> dict[str, Any]:
     return {
         "filter": str(one),
         "names": sorted(one.names),
-        "empty": one.is_empty(),
+        "empty": _decided(one.is_empty),
         "index": _indexing(one),
         "boxes": [
             {
                 "attributes": {name: describe(values) for name, values in sorted(box.sets.items())},
                 "not_analysed": sorted(print_condition(residue) for residue in box.residues),
-                "empty": box.is_empty(),
+                "empty": _decided(box.is_empty),
             }
             for box in one.boxes
         ],
     }
+
+
+def _decided(question: Callable[[], bool]) -> bool | str:
+    """The answer, or why there is none."""
+    try:
+        return question()
+    except FilterTooComplexError as problem:
+        return str(problem)
 
 
 def _indexing(one: Filter) -> dict[str, Any]:
@@ -117,10 +126,7 @@ def _relations(covering: Filter, covered: Filter) -> dict[str, Any]:
     """What the one covers of the other; a relation that can't be decided says why."""
     answer: dict[str, Any] = {}
     for key, (_, holds) in _RELATIONS.items():
-        try:
-            answer[key] = holds(covering, covered)
-        except HeadgateError as problem:
-            answer[key] = str(problem)
+        answer[key] = _decided(partial(holds, covering, covered))
     if answer["covers"] is False:
         example = covered.example_beyond(covering)
         answer["not_covered"] = None if example is None else _as_json(example)
@@ -155,15 +161,22 @@ def _print(answer: dict[str, Any]) -> None:
 
 
 def _print_reading(reading: dict[str, Any]) -> None:
-    click.echo(f"  reads as  {reading['filter']}")
+    print_line(f"  reads as  {reading['filter']}")
     for number, box in enumerate(reading["boxes"], start=1):
         rows = [(print_name(name), values) for name, values in box["attributes"].items()]
         rows += [("not analysed", residue) for residue in box["not_analysed"]]
-        suffix = "  (fits no event)" if box["empty"] else "" if rows else "  any event"
+        suffix = "" if rows else "  any event"
+        if box["empty"]:
+            suffix = f"  ({_emptiness(box['empty'], 'fits no event', 'an event fits')})"
         click.echo(f"  box {number}{suffix}")
         print_rows(rows, indent=4)
     if reading["empty"]:
-        click.echo("  no event at all matches it")
+        words = ("no event at all matches it", "any event matches it")
+        click.echo(f"  {_emptiness(reading['empty'], *words)}")
+
+
+def _emptiness(empty: bool | str, words: str, otherwise: str) -> str:
+    return f"not known whether {otherwise}: {empty}" if isinstance(empty, str) else words
 
 
 def _print_indexing(index: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from headgate.model.values import format_timestamp, parse_timestamp
 from headgate.rights.changes import Batch, change_to_json
 from headgate.rights.history import PolicyHistory, PolicyVersion
 from headgate.rights.requests import Refused, may_subscribe
+from headgate.rights.rules import check_principal
 from headgate.rights.stated_events import event_from_json
 from headgate.rights.subscriptions import Subscription
 from headgate.rights.validity import due
@@ -34,12 +35,21 @@ STORE = "headgate-data"
 FAILED = 1
 """The exit code when a test failed, or the answer is no."""
 
+
+def _check_store(_: click.Context, option: click.Parameter, where: str) -> str:
+    """No name at all would be the directory that one happens to be in."""
+    if not where:
+        raise click.BadParameter("expected a directory, found nothing", param=option)
+    return where
+
+
 _store_option = click.option(
     "--store",
     metavar="DIR",
     envvar="HEADGATE_STORE",
     default=STORE,
     show_default=True,
+    callback=_check_store,
     help="Where the policy is kept; or set HEADGATE_STORE.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
@@ -85,10 +95,12 @@ def apply(
     """
     from headgate.cli.applying import apply_file
 
+    author = _user() if author is None else author
+    check_principal(author)
     file = _read(path)
     _warn(file)
     kept = _open(store, create=True)
-    applied = apply_file(kept, file, _now, author or _user(), why, expect)
+    applied = apply_file(kept, file, _now, author, why, expect)
     points = kept.starting_points().of_version(applied.version)
     if as_json:
         print_json({"version": applied.version, "starting_points": points})
@@ -339,13 +351,18 @@ def _read(path: str) -> PolicyFile:
     from headgate.rights.policy_files import read_policy_file
     from headgate.rights.policy_yaml import FILE_BYTES_MAX
 
-    if path == "-":
-        return read_policy_file(sys.stdin.buffer.read(FILE_BYTES_MAX + 1), "standard input")
+    name = "standard input" if path == "-" else path
+    if path == "-" and sys.stdin is None:
+        raise HeadgateError("can't read standard input: it is closed")
     try:
-        with Path(path).open("rb") as file:
-            return read_policy_file(file.read(FILE_BYTES_MAX + 1), path)
+        if path == "-":
+            data = sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(FILE_BYTES_MAX + 1)
     except OSError as problem:
-        raise HeadgateError(f"can't read {named(path, 200)}: {problem.strerror}") from None
+        raise HeadgateError(f"can't read {named(name, 200)}: {problem.strerror}") from None
+    return read_policy_file(data, name)
 
 
 def _warn(file: PolicyFile) -> None:
@@ -365,9 +382,7 @@ def _open(where: str, *, create: bool) -> AclStore:
 
 def _history(where: str, *, missing_is_empty: bool = False) -> PolicyHistory:
     """All versions that a store keeps; looking at it doesn't make one."""
-    from headgate.stores.databases import FILE
-
-    if "://" not in where and not Path(where, FILE).exists():
+    if "://" not in where and not _is_there(where):
         if missing_is_empty:
             return PolicyHistory()
         raise HeadgateError(
@@ -375,6 +390,20 @@ def _history(where: str, *, missing_is_empty: bool = False) -> PolicyHistory:
             "`--store` or HEADGATE_STORE names another"
         )
     return _open(where, create=False).history()
+
+
+def _is_there(where: str) -> bool:
+    from headgate.stores.databases import FILE
+
+    try:
+        Path(where, FILE).stat()
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise HeadgateError(
+            f"can't look for a store in {named(where, 200)}: {problem.strerror}"
+        ) from None
+    return True
 
 
 def _at(history: PolicyHistory, number: int | None) -> PolicyVersion:

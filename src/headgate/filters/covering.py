@@ -113,22 +113,51 @@ def ordinary(name: str) -> bool:
     return not name.startswith("$")
 
 
-def closed(boxes: Iterable[Box], named: frozenset[str], names: Iterable[str]) -> list[Box]:
+def closed(
+    boxes: Iterable[Box],
+    named: frozenset[str],
+    names: Iterable[str],
+    limits: FilterLimits = FILTER_LIMITS,
+) -> Iterator[Box]:
     """The boxes of a filter that matches strictly: the `names` that it doesn't name are missing."""
-    missing = Box({name: ABSENT for name in names if name not in named and ordinary(name)})
-    return [box & missing for box in boxes]
+    missing = _missing(names, named)
+    return _bounded((box & missing for box in boxes), limits)
 
 
-def advertised(boxes: Iterable[Box], names: Iterable[str], *, strict: bool) -> list[Box]:
+def advertised(
+    boxes: Iterable[Box],
+    names: Iterable[str],
+    limits: FilterLimits = FILTER_LIMITS,
+    *,
+    strict: bool,
+) -> Iterator[Box]:
     """The events that an advertisement advertises, as boxes that may overlap only across boxes."""
-    names = tuple(names)
-    return [piece for box in boxes for piece in _advertised_by(box, names, strict=strict)]
+    names = tuple(names) if strict else ()
+    return _bounded((piece for box in boxes for piece in _advertised_by(box, names)), limits)
 
 
-def _advertised_by(box: Box, names: Iterable[str], *, strict: bool) -> Iterator[Box]:
-    """For each named attribute in turn: it is there, and those before it are not."""
+def _bounded(boxes: Iterable[Box], limits: FilterLimits) -> Iterator[Box]:
+    """One after the other, and no more than a comparison may hold: they may be as many as the
+    attributes, each with all of them.
+    """
+    sets = 0
+    for box in boxes:
+        sets += len(box.sets)
+        if sets > limits.covering_sets:
+            raise FilterTooComplexError(
+                "these filters name too many attributes to be compared: use fewer"
+            )
+        yield box
+
+
+def _missing(names: Iterable[str], named: frozenset[str]) -> Box:
+    return Box({name: ABSENT for name in names if name not in named and ordinary(name)})
+
+
+def _advertised_by(box: Box, names: Iterable[str]) -> Iterator[Box]:
+    """For each named attribute in turn: it is there, those before it and other `names` are not."""
     values = {name: advertised_values(box, name) for name in sorted(box.names())}
-    others = closed([Box({})], frozenset(values), names if strict else ())[0]
+    others = _missing(names, frozenset(values))
     optional = {name: allowed | ABSENT for name, allowed in values.items()}
     before: dict[str, ValueSet] = {}
     for name, allowed in values.items():

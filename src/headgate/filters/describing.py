@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from headgate.filters.likeness import Pattern, after_prefix
@@ -15,6 +16,7 @@ from headgate.filters.value_sets import (
     ValueSet,
     of_kinds,
 )
+from headgate.model.errors import FilterTooComplexError
 from headgate.model.values import Kind, Scalar
 
 Stretch: TypeAlias = tuple[Any, Any]
@@ -28,8 +30,9 @@ _INTEGERS_LISTED_MAX = 20
 
 def describe(values: ValueSet) -> str:
     """`number > 100 or missing`, `text other than 'a'`, `any value`, `nothing`."""
-    if values.is_empty():
-        return "nothing"
+    with suppress(FilterTooComplexError):  # then it is shown as what it asks for
+        if values.is_empty():
+            return "nothing"
     if values.issuperset(VALUES):
         parts = ["any value"]
     else:

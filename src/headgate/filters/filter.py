@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice, product
 from typing import Self, final
 
@@ -140,8 +140,8 @@ class Filter:
         """Every event that `other` matches strictly, this matches strictly (f1 ≺ f2)."""
         names = self._names | other._names
         return self._all_covered(
-            covering.closed(self._boxes, self._names, names),
-            covering.closed(other._boxes, other._names, names),
+            covering.closed(self._boxes, self._names, names, self._limits),
+            covering.closed(other._boxes, other._names, names, self._limits),
         )
 
     def covers_advertisement(self, other: Filter) -> bool:
@@ -155,8 +155,8 @@ class Filter:
     def _covers_advertisement(self, other: Filter, *, strict: bool) -> bool:
         names = self._names | other._names
         return self._all_covered(
-            covering.advertised(self._boxes, names, strict=strict),
-            covering.advertised(other._boxes, names, strict=True),
+            covering.advertised(self._boxes, names, self._limits, strict=strict),
+            covering.advertised(other._boxes, names, self._limits, strict=True),
         )
 
     def screen(self, event: AnyEvent) -> Event:
@@ -190,8 +190,8 @@ class Filter:
     def _uncovered(self, other: Filter) -> Box | None:
         return covering.uncovered(self._boxes, other._boxes, self._limits)
 
-    def _all_covered(self, outer: list[Box], inner: list[Box]) -> bool:
-        return covering.uncovered(outer, inner, self._limits) is None
+    def _all_covered(self, outer: Iterable[Box], inner: Iterable[Box]) -> bool:
+        return covering.uncovered(list(outer), inner, self._limits) is None
 
     def compiled(self) -> Test:
         """The condition as a function of an event's attributes: for whoever asks it very often."""

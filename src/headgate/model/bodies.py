@@ -25,7 +25,7 @@ PAYLOAD = "payload"
 class Fields:
     """The attributes and blanks of one body, gathered while walking it once."""
 
-    __slots__ = ("blanks", "keys", "leaves", "limits", "values")
+    __slots__ = ("blanks", "keys", "leaves", "limits", "repeated", "values")
 
     def __init__(self, limits: EventLimits) -> None:
         self.limits = limits
@@ -33,11 +33,20 @@ class Fields:
         self.blanks: set[str] = set()
         self.leaves = 0
         self.keys = 0
+        self.repeated = 0
 
     def add_object(self, tree: dict[str, Tree], prefix: str, depth: int) -> None:
         if depth > self.limits.depth:
             raise too_deep(prefix[:-1], self.limits)
         self.keys += len(tree)
+        # Each name within repeats the names around it: a long one would be kept a thousand times.
+        self.repeated += len(prefix) * len(tree)
+        if self.repeated > self.limits.event_bytes:
+            raise EventError(
+                f"{named(prefix[:-1])} is too long a name for what is nested in it: dotted names "
+                f"repeat at most {self.limits.event_bytes:,} characters",
+                prefix[:-1],
+            )
         for key, item in tree.items():
             self.add(prefix + key, item, depth)
 

@@ -30,6 +30,9 @@ class FilterLimits:
     # are compared: past this the answer is an error, never a guess.
     normal_form_steps: int = 50_000
     covering_steps: int = 50_000
+    # Value sets in the boxes that two filters are compared by: an advertisement of a thousand
+    # attributes comes to a thousand boxes, each with all of them.
+    covering_sets: int = 250_000
     # Steps of the automata that decide whether some text fits several patterns, in one decision.
     pattern_steps: int = 100_000
 

@@ -53,6 +53,7 @@ RULE_KEYS = [
     "topics", "validity",
 ]  # fmt: skip
 TEST_KEYS = ["name", "who", "domain", "event", "filter", "expect"]
+_CYCLE_SHOWN_MAX = 10
 WITHHELD = "withheld"
 """What a test expects when nothing shall be delivered."""
 
@@ -183,9 +184,12 @@ def _check_no_cycle(members: Mapping[str, tuple[Node, ...]]) -> None:
             name = text_of(member, "a member")
             if name in path:
                 groups = list(path)
-                cycle = [*groups[groups.index(name) :], name]
-                within = " in ".join(named(one) for one in reversed(cycle))
-                raise MisreadError(member.place, f"expected groups without a cycle, found {within}")
+                cycle = [named(one) for one in (name, *reversed(groups[groups.index(name) :]))]
+                if len(cycle) > _CYCLE_SHOWN_MAX:
+                    cycle[_CYCLE_SHOWN_MAX - 2 : -1] = ["…"]
+                raise MisreadError(
+                    member.place, f"expected groups without a cycle, found {' in '.join(cycle)}"
+                )
             if name in members and name not in done:
                 path[name] = iter(members[name])
 
@@ -284,6 +288,7 @@ def _bound(node: Node) -> Filter:
             "expected a filter that can be analysed, found arithmetic or a comparison of "
             f"attributes in {named(bound.as_written)}",
         )
+    _at(node, bound.is_empty)  # patterns may be too entangled to say so much as this
     return bound
 
 

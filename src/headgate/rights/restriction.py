@@ -50,7 +50,7 @@ def restricted(version: VersionOfRights, subscription: Subscription) -> Filter:
         lambda: _by_rules(wish, sides),
         lambda: conjunction(map(_granted, sides)),
         lambda: _granted(sides[0]),
-        lambda: _weakened(wish, tuple(chain.from_iterable(sides)), True),
+        lambda: _weakened(wish, _surely_seen(chain.from_iterable(sides)), True),
     )
     for attempt in attempts:
         try:
@@ -65,7 +65,8 @@ def _by_rules(wish: Condition, sides: Sequence[Sequence[Rule]]) -> Condition:
     within: dict[Condition, None] = {}
     nodes = 0
     for rules in product(*sides):
-        alternative = conjunction([*map(_grant, rules), _weakened(wish, rules, True)])
+        weak = _weakened(wish, _surely_seen(rules), True)
+        alternative = conjunction([*map(_grant, rules), weak])
         nodes += sum(1 for _ in walk(alternative))
         if nodes > FILTER_LIMITS.nodes:
             raise FilterTooComplexError("too many rules to restrict this subscription by each")
@@ -85,23 +86,27 @@ def _grant(rule: Rule) -> Condition:
     return conjunction([rule.filter.condition, shared])
 
 
-def _weakened(node: Condition, rules: tuple[Rule, ...], truth: bool) -> Condition:
+def _surely_seen(rules: Iterable[Rule]) -> Callable[[str], bool]:
+    """Whether a view has all of an attribute that the event has, whichever of the rules grant."""
+    names: frozenset[str] | None = None
+    topics = True
+    for rule in rules:
+        readable = rule.readable
+        if readable is not None:
+            names = readable if names is None else names & readable
+        topics = topics and rule.topics is None
+    return lambda name: (names is None or name in names) and (topics or name != TOPICS)
+
+
+def _weakened(node: Condition, surely_seen: Callable[[str], bool], truth: bool) -> Condition:
     """The condition (or its opposite) with what may be cut taken for true."""
     match node:
         case Not(part):
-            return _weakened(part, rules, not truth)
+            return _weakened(part, surely_seen, not truth)
         case And(parts) | Or(parts):
-            weak = [_weakened(part, rules, truth) for part in parts]
+            weak = [_weakened(part, surely_seen, truth) for part in parts]
             return conjunction(weak) if isinstance(node, And) is truth else disjunction(weak)
         case _:
-            if any(_may_be_cut(name, rules) for name in names_in(node)):
+            if not all(map(surely_seen, names_in(node))):
                 return _TRUE
             return node if truth else Not(node)
-
-
-def _may_be_cut(name: str, rules: Iterable[Rule]) -> bool:
-    return any(
-        (rule.readable is not None and name not in rule.readable)
-        or (name == TOPICS and rule.topics is not None)
-        for rule in rules
-    )

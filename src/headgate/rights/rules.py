@@ -14,7 +14,17 @@ import msgspec
 
 from headgate.filters.filter import Filter
 from headgate.filters.likeness import Pattern
-from headgate.filters.syntax import Comparison, Condition, In, Like, Literal, Name, walk
+from headgate.filters.syntax import (
+    And,
+    Comparison,
+    Condition,
+    In,
+    Like,
+    Literal,
+    Name,
+    Not,
+    Or,
+)
 from headgate.model.errors import HeadgateError, named
 from headgate.model.limits import FILTER_LIMITS
 from headgate.model.values import format_timestamp, parse_timestamp
@@ -254,16 +264,26 @@ def _check_parts(rule: Rule) -> None:
 
 
 def streams_named(condition: Condition) -> tuple[frozenset[str], tuple[Pattern, ...]]:
-    """The streams that a condition names: as they are, or by a pattern that begins with `$`."""
+    """The streams that a condition names: as they are, or by a pattern that begins with `$`.
+
+    To exclude a stream is not to name it, so under a NOT it is the opposite that counts.
+    """
     texts: set[str] = set()
     patterns: list[Pattern] = []
-    for node, _ in walk(condition):
+    waiting = [(condition, True)]
+    while waiting:
+        node, wanted = waiting.pop()
         match node:
-            case Comparison("=", Name("$stream"), Literal(_, str(text))):
-                texts.add(text)
-            case In(Name("$stream"), values):
+            case Not(part):
+                waiting.append((part, not wanted))
+            case And(parts) | Or(parts):
+                waiting.extend((part, wanted) for part in parts)
+            case Comparison("=" | "<>" as sign, Name("$stream"), Literal(_, str(text))):
+                if (sign == "=") is wanted:
+                    texts.add(text)
+            case In(Name("$stream"), values) if wanted:
                 texts.update(one.value for one in values if isinstance(one.value, str))
-            case Like(Name("$stream"), pattern, escape) if pattern.startswith("$"):
+            case Like(Name("$stream"), pattern, escape) if wanted and pattern.startswith("$"):
                 patterns.append(Pattern.read(pattern, escape))
     return frozenset(texts), tuple(patterns)
 

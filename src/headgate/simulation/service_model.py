@@ -14,7 +14,17 @@ from typing import Any
 
 from headgate.filters.evaluation import evaluate
 from headgate.filters.parsing import parse
-from headgate.filters.syntax import Comparison, Condition, In, Like, Name, names_in, walk
+from headgate.filters.syntax import (
+    And,
+    Comparison,
+    Condition,
+    In,
+    Like,
+    Name,
+    Not,
+    Or,
+    names_in,
+)
 from headgate.model.values import OPAQUE, Value, parse_timestamp
 
 Said = Mapping[str, Any]
@@ -135,17 +145,25 @@ def grants(rule: Said, event: Mapping[str, Value]) -> bool:
 
 def says_stream(condition: str, stream: str) -> bool:
     """Whether a filter says the name of a stream: by `=`, by `IN`, or by a pattern like `$%`."""
-    for node, _ in walk(read(condition)):
-        match node:
-            case Comparison("=", Name("$stream")) | In(Name("$stream")):
-                said = True
-            case Like(Name("$stream"), pattern):
-                said = pattern.startswith("$")
-            case _:
-                continue
-        if said and evaluate(node, {"$stream": stream}) is True:
-            return True
-    return False
+    return says(read(condition), stream, True)
+
+
+def says(node: Condition, stream: str, wanted: bool) -> bool:
+    """Whether it says that this is the stream (or, under a NOT, that it is not another one)."""
+    match node:
+        case Not(part):
+            return says(part, stream, not wanted)
+        case And(parts) | Or(parts):
+            return any(says(part, stream, wanted) for part in parts)
+        case Comparison("=", Name("$stream")) | In(Name("$stream")):
+            said = wanted
+        case Comparison("<>", Name("$stream")):
+            said = not wanted
+        case Like(Name("$stream"), pattern):
+            said = wanted and pattern.startswith("$")
+        case _:
+            return False
+    return said and evaluate(node, {"$stream": stream}) is wanted
 
 
 def true(condition: str, event: Mapping[str, Value]) -> bool:

@@ -164,6 +164,12 @@ def _make_directory(directory: Path) -> None:
         directory.mkdir(mode=0o700)
     except FileExistsError:
         return
+    except OSError as problem:
+        hint = (
+            ": make the directory above it first" if isinstance(problem, FileNotFoundError) else ""
+        )
+        where = named(str(directory), 200)
+        raise StoreError(f"can't make {where}: {problem.strerror}{hint}") from None
     if os.name == "posix":
         above = os.open(directory.parent, os.O_RDONLY)
         try:
