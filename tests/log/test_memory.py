@@ -40,7 +40,7 @@ class MemoryMachine(StoreMachine):
     new_disk = MemoryDisk
 
 
-TestMemoryMachine = MemoryMachine.TestCase
+TestMemoryMachine = pytest.mark.proof(MemoryMachine.TestCase)
 TestMemoryMachine.settings = settings(
     max_examples=proof_size(test=100, soak=5_000), stateful_step_count=30
 )

@@ -35,6 +35,9 @@ class State(Enum):
     OPEN = "open"
     CLOSED = "closed"
 
+    # Looked up for every frame, and `Enum` computes its own in Python.
+    __hash__ = object.__hash__
+
 
 class Happening(Enum):
     """What may happen to a link."""
@@ -46,6 +49,8 @@ class Happening(Enum):
     NONSENSE = "what comes is refused"
     SILENCE = "nothing comes for three heartbeats"
     CLOSE = "this end closes it"
+
+    __hash__ = object.__hash__
 
 
 TABLE: Final[Mapping[State, Mapping[Happening, State]]] = {

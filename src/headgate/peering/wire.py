@@ -8,6 +8,7 @@ limits, or refused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct as Layout
 from typing import Final, final
 
 import msgspec
@@ -22,6 +23,7 @@ HELLO_BYTES_MAX: Final = 4_096
 """More than any `Hello` has: so much is taken from who has not said who it is."""
 
 _LENGTH_MAX = 2**32 - 1
+_length_at = Layout(">I").unpack_from
 _UNREADABLE = (msgspec.MsgspecError, ValueError)
 _UNWRITABLE = (msgspec.MsgspecError, ValueError, TypeError, OverflowError)
 
@@ -98,11 +100,16 @@ class FrameSplitter:
                 return []
             data = bytes(self._waiting)
             self._waiting.clear()
-        contents, at = [], 0
+        contents: list[bytes] = []
+        at, size = 0, len(data)
         while True:
-            start = at + HEAD_BYTES
-            end = start if len(data) < start else start + self._length(data[at:start])
-            if len(data) < end:
+            start = end = at + HEAD_BYTES
+            if start <= size:
+                (length,) = _length_at(data, at)
+                if not 1 <= length <= self._bytes_max:
+                    raise self._out_of_bounds(length)
+                end = start + length
+            if end > size:
                 break
             contents.append(data[start:end])
             self._bytes_max = self._frame_bytes_max
@@ -111,8 +118,5 @@ class FrameSplitter:
         self._needed = end - at
         return contents
 
-    def _length(self, head: bytes) -> int:
-        length = int.from_bytes(head, "big")
-        if not 1 <= length <= self._bytes_max:
-            raise PeerError(f"expected a frame of 1 to {self._bytes_max:,} bytes, got {length:,}")
-        return length
+    def _out_of_bounds(self, length: int) -> PeerError:
+        return PeerError(f"expected a frame of 1 to {self._bytes_max:,} bytes, got {length:,}")
