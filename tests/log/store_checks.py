@@ -198,12 +198,12 @@ class StoreChecks:
         synced(store, records)
         assert store.read("orders", 0, 9) == records
         assert store.last("orders") == records[-1]
-        assert store.recent("orders", 9) == (("ann", "event-1", 1), ("ann", "event-3", 3))
+        assert store.recent("orders", 9) == (("ann", "event-1", 1, 0), ("ann", "event-3", 3, 1))
 
     def test_the_recent_publications_are_the_last_ones_in_order(self, disk: Disk) -> None:
         store = disk.open()
         synced(store, stream_of(9))
-        expected = tuple(("ann", f"event-{offset}", offset) for offset in range(1, 10))
+        expected = tuple(("ann", f"event-{offset}", offset, 0) for offset in range(1, 10))
         for count in range(1, 12):
             assert store.recent("orders", count) == expected[-count:]
         assert store.recent("orders", 0) == ()
@@ -392,7 +392,9 @@ class StoreMachine(RuleBasedStateMachine):
         assert seen.is_what(self.store)
         for name, records in seen.streams.items():
             publications = [
-                (one.publisher, one.event_id, one.offset) for one in records if not one.is_marker
+                (one.publisher, one.event_id, one.offset, one.version)
+                for one in records
+                if not one.is_marker
             ]
             assert self.store.recent(name, 3) == tuple(publications[-3:])
 

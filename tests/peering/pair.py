@@ -25,8 +25,8 @@ HEARTBEAT = 1_000
 RECORD: Record = stream_of(1, known={"$topic": "a/b", "$n": 1.5}, vector={"trades": 7})[0]
 
 FRAMES: tuple[Frame, ...] = (
-    Announce("b", "orders", "boot-1", 1, None, 0),
-    Announce("b", "orders", "boot-1", 2, ("price < 100", "TRUE"), 70),
+    Announce("b", "orders", "boot-1", 1, None),
+    Announce("b", "orders", "boot-1", 2, (("price < 100", 0), ("TRUE", 70))),
     Attach(1, "orders", "boot-1", -1, 0, 0, 0, ()),
     Attach(2, "orders", "boot-1", 7, 3, 2, 9, (((0, "TRUE"),), ((4, "a = 1"), (6, "FALSE")))),
     Subscribe(2, 3, 9, (((0, "b = 2"),),), ()),

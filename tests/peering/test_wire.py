@@ -106,7 +106,7 @@ def test_a_refusal_is_one_short_line_whatever_came() -> None:
         Ended(-1, ""),
         Ended(2**64, ""),
         Ended(1, None),  # type: ignore[arg-type]
-        Announce("h", "s", "i", 1, ("x" * 65_537,), 0),
+        Announce("h", "s", "i", 1, (("x" * 65_537, 0),)),
         Attach(1, "s", "i", 0, 0, 0, 0, (tuple((step, "TRUE") for step in range(65)),)),
         Request("a", "b", 1, "c", bytes(16 * 1024 * 1024 + 1)),
         Data(1, 0, record(known={"$a": object()})),

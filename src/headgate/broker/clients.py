@@ -34,7 +34,7 @@ from headgate.broker.questions import (
 from headgate.broker.settings import Settings
 from headgate.broker.subscriptions import Subscribed, Subscriptions
 from headgate.filters.filter import Filter
-from headgate.log.records import KnownValue, Record
+from headgate.log.records import KnownValue, LogError, Record
 from headgate.model.errors import HeadgateError, named
 from headgate.model.events import Event
 from headgate.rights.requests import (
@@ -224,8 +224,12 @@ class Clients:
         def stored(record: Record | None, because: str, now: int) -> None:
             self._answer_publication(number, request, record, because)
 
-        record = self._hosting.publish(stream, said, now, stored)
-        client.vector[stream] = record.offset
+        try:
+            record = self._hosting.publish(stream, said, now, stored)
+        except LogError as refusal:
+            self._refuse(number, request, str(refusal))
+        else:
+            client.vector[stream] = record.offset
 
     def _event(
         self,
@@ -264,8 +268,7 @@ class Clients:
         if found is None:
             return False
         self._outbox.count("repeated publication")
-        offset = found.offset if isinstance(found, Record) else found
-        version = found.version if isinstance(found, Record) else 0
+        offset, version = found
         number = client.number
 
         def stored(now: int) -> None:
@@ -334,15 +337,15 @@ class Clients:
             return
         rights = self._policy.rights.rights_at(client.principal, self._policy.known)
         answer = may_subscribe(rights, one.subscription.filter)
-        if isinstance(answer, Refused):
-            self._refuse(number, request, answer.because)
-            return
+        because = answer.because if isinstance(answer, Refused) else None
         one.vector = client.vector
-        if one.durable is None:
-            self._begin(client, request, one, now)
-        else:
+        if one.durable is not None:
             client.subscribed[one.number] = None
-            self._take(client, request, one, now)
+            self._take(client, request, one, because, now)
+        elif because is not None:
+            self._refuse(number, request, because)
+        else:
+            self._begin(client, request, one, now)
 
     def principal_of(self, number: int) -> tuple[str, str | None] | None:
         client = self._clients.get(number)
@@ -353,12 +356,19 @@ class Clients:
         self._outbox.tell(client.number, ToldSubscribed(request, one.number, one.attachment))
         self.subscriptions.add(one, now)
 
-    def _take(self, client: Client, request: int, one: Subscribed, now: int) -> None:
-        """Attach a durable subscription: its positions are with the policy's host."""
+    def _take(
+        self, client: Client, request: int, one: Subscribed, no_right: str | None, now: int
+    ) -> None:
+        """Attach a durable subscription: its positions are with the policy's host.
+
+        Who has no right to make it (any more) may still take what there is: it was made under
+        another version, and is owed what that one granted.
+        """
         assert one.durable is not None
         asked = Take(
             client.principal, client.domain, one.durable, str(one.subscription.filter), one.causal,
             self._settings.broker, self._boot, self._outbox.next_number(),
+            existing=no_right is not None,
         )  # fmt: skip
 
         def answered(said: Answer, asked_at: int, now: int) -> None:
@@ -368,7 +378,7 @@ class Clients:
                 return
             if said.refused:
                 del client.subscribed[one.number]
-                self._refuse(client.number, request, said.refused)
+                self._refuse(client.number, request, no_right or said.refused)
                 return
             one.attachment, one.after = said.attachment, said.positions
             self._kept[one] = _Kept(dict(said.positions))

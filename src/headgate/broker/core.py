@@ -18,7 +18,7 @@ from headgate.broker.asking import Asking, Respond
 from headgate.broker.clients import Clients
 from headgate.broker.clock import Clock
 from headgate.broker.durables import Durables
-from headgate.broker.effects import Effect, Recovered
+from headgate.broker.effects import Effect, Recovered, RequestRefused
 from headgate.broker.feeds import Feed
 from headgate.broker.following import FollowedFeed
 from headgate.broker.foreign import ForeignChild
@@ -44,8 +44,8 @@ from headgate.broker.serving import ChildSession
 from headgate.broker.settings import Settings
 from headgate.broker.subscriptions import Subscribed, Subscriptions
 from headgate.filters.filter import Filter
-from headgate.log.records import POLICY, KnownValue, Record, moment_of
-from headgate.model.errors import named
+from headgate.log.records import OFFSET_MAX, POLICY, KnownValue, Record, moment_of
+from headgate.model.errors import HeadgateError, named
 from headgate.peering.errors import PeerError
 from headgate.peering.frames import (
     Announce,
@@ -148,6 +148,7 @@ class Broker:
             if child.child == broker and child.waits and child.feed is not None:
                 child.waits = False
                 child.feed.serve(child, now)
+                child.break_silence(now)
 
     # storage
 
@@ -251,6 +252,11 @@ class Broker:
         after: Mapping[str, int] | None = None,
     ) -> None:
         now = self.clock.enter(now)
+        for stream, offset in (after or {}).items():
+            if not 0 <= offset <= OFFSET_MAX:
+                because = f"expected an offset of 0 or more of {named(stream)}, found {offset}"
+                self.outbox.tell(client, RequestRefused(request, because))
+                return
         who = self.clients.principal_of(client)
         said = Subscription(who[0], wanted, who[1]) if who is not None else None
         one = Subscribed(
@@ -334,6 +340,12 @@ class Broker:
 
     def _take_announcement(self, said: Announce, source: str | None, now: int) -> None:
         before = self._announced.get(said.stream)
+        if source is not None and said.host == self.settings.broker:
+            # What others remember of us from before our disk was lost.
+            if said.serial >= self._serial and said != before:
+                self._serial = said.serial
+                self._announce_own(now)
+            return
         if before is not None and before.serial >= said.serial:
             return
         if said.host not in self.settings.topology.node_of or said.stream == POLICY:
@@ -426,6 +438,7 @@ class Broker:
                             f"expected a record of {named(feed.stream)} on session "
                             f"{frame.session}, found one of {named(frame.record.stream)}"
                         )
+                    _check_event(frame.record)
                     feed.on_data(frame, now)
             case Silence():
                 feed = self._sessions.get(frame.session)
@@ -599,3 +612,14 @@ class Broker:
                 feed.let_go(now)
                 del self._followed[stream]
         self.neighbours.flush()
+
+
+def _check_event(record: Record) -> None:
+    """Refuse a record that can't be read, before it goes anywhere."""
+    if record.body is not None:
+        try:
+            record.event  # noqa: B018  # reading it once is the check
+        except HeadgateError as problem:
+            raise PeerError(
+                f"expected an event at offset {record.offset} of {named(record.stream)}: {problem}"
+            ) from None

@@ -41,6 +41,8 @@ class StreamDelivery(Consumer):
         self.start: int | None = None
         """The offset after which it receives; set once that is written down."""
         self.vouched_at: int | None = None
+        self.start_is_kept = False
+        """Of a durable one: whether where it starts can't be forgotten any more."""
         self.asked_remotely = False
         self.outstanding: deque[int] = deque()
         self.done = 0

@@ -23,6 +23,7 @@ from headgate.broker.questions import (
 )
 
 _KEY: Final = "durable/"
+_ATTACHMENTS: Final = "attachments"
 Notify = Callable[[str, TakenOver, int], None]
 
 
@@ -49,6 +50,7 @@ class Durables:
         self._outbox = outbox
         self._notify = notify
         self._all: dict[tuple[str, str], Durable] = {}
+        self._attachments = msgspec.json.decode(kept.get(_ATTACHMENTS, b"0"), type=int)
         for key, value in sorted(kept.items()):
             if key.startswith(_KEY):
                 one = msgspec.msgpack.decode(value, type=Durable)
@@ -67,7 +69,15 @@ class Durables:
         same = before is not None and (before.broker, before.boot, before.nonce) == (
             asked.broker, asked.boot, asked.nonce,
         )  # fmt: skip
-        attachment = before.attachment + (not same) if before is not None else 1
+        if before is None and asked.existing:
+            respond(Taken(0, {}, f"there is no durable subscription `{asked.name}`"), now)
+            return
+        if before is not None and same:
+            attachment = before.attachment
+        else:
+            # One series for all: who holds an old number of a name that was made anew has none.
+            attachment = self._attachments = self._attachments + 1
+            self._outbox.keep(_ATTACHMENTS, msgspec.json.encode(attachment))
         one = Durable(
             asked.principal, asked.name, asked.domain, asked.filter, asked.causal, attachment,
             asked.broker, asked.boot, asked.nonce, before.positions if before is not None else {},
@@ -95,13 +105,20 @@ class Durables:
             self._outbox.count("late acknowledgement refused")
             respond(PositionsKept(False), now)
         elif asked.forget:
-            del self._all[key]
-            self._outbox.keep(
-                _key(one), None, lambda now: respond(PositionsKept(True), now), lambda *_: None
-            )
+            self._forget(one, respond)
         else:
             grown = msgspec.structs.replace(one, positions=_grown(one.positions, asked.positions))
             self._keep(grown, lambda now: respond(PositionsKept(True), now))
+
+    def _forget(self, one: Durable, respond: Callable[[PositionsKept, int], None]) -> None:
+        """Until it is stored that it is over, it is not."""
+
+        def stored(now: int) -> None:
+            if self._all.get((one.principal, one.name)) is one:
+                del self._all[one.principal, one.name]
+            respond(PositionsKept(True), now)
+
+        self._outbox.keep(_key(one), None, stored, lambda *_: None)
 
     def _keep(self, one: Durable, then: Callable[[int], None]) -> None:
         """Who asked asks again where this can't be stored."""

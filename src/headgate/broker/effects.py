@@ -221,8 +221,8 @@ class Recovered:
     streams: dict[str, Record | None]
     """Its own streams, with the last record of each; `None` where there is none yet."""
     incarnations: dict[str, str]
-    recent: dict[str, tuple[tuple[str, str, int], ...]]
-    """Of each stream the last publications: publisher, event id, offset."""
+    recent: dict[str, tuple[tuple[str, str, int, int], ...]]
+    """Of each stream the last publications: publisher, event id, offset, version."""
     kept: dict[str, bytes]
     batches: tuple[tuple[int, Batch], ...] = ()
     """At the policy's host: all versions that the ACL database has."""

@@ -48,6 +48,8 @@ class Consumer(ABC):
         self.version = version
         self.live = False
         self.fetching = False
+        self.has_seen = True
+        """Whether it is known to have seen the stream up to its position; else it only says so."""
         self.home: Feed | None = None
         """The feed that it is a consumer of."""
         self.feed: Feed | None = None

@@ -131,7 +131,8 @@ class FollowedFeed(Feed):
         if self.position is not None:
             return self.position, self.version
         if self._start is None:
-            known = [(one.at, one.version) for one in self.consumers if one.at is not None]
+            seen = [one for one in self.consumers if one.at is not None and one.has_seen]
+            known = [(one.at, one.version) for one in seen if one.at is not None]
             self._start = min(known) if known else (LATEST, 0)
         return self._start
 
@@ -168,12 +169,16 @@ class FollowedFeed(Feed):
     def parent_lost(self, broker: str, now: int) -> None:
         if self._attachment is not None and self._attachment.parent == broker:
             self._reattach(now, avoid=True, tell=False)
+        for private in list(self.away.values()):
+            private.parent_lost(broker, now)
 
     def parent_found(self, now: int) -> None:
         """There is a new link: perhaps the one that is missing."""
         if self._attachment is None and self.consumers:
             self._avoided.clear()
             self._attach(now)
+        for private in list(self.away.values()):
+            private.parent_found(now)
 
     def session_ended(self, now: int) -> None:
         """The parent can't serve us: the next one is asked, or this one later."""
@@ -335,6 +340,8 @@ class PrivateFeed(FollowedFeed):
 
     def __init__(self, home: FollowedFeed, consumer: Consumer) -> None:
         super().__init__(home.stream, home.incarnation, home.settings, home.outbox, home.ways)
+        assert consumer.at is not None
+        self._start = consumer.at, consumer.version
         self.home = home
         self.consumer = consumer
 
@@ -364,7 +371,8 @@ class PrivateFeed(FollowedFeed):
         self._cache.clear()
         self._cache_bytes = 0
         self._ledger.clear()
-        self.position, self._start = None, None
+        assert consumer.at is not None
+        self.position, self._start = None, (consumer.at, consumer.version)
         self._attach(now)
 
     def _forget(self) -> None:

@@ -22,7 +22,7 @@ from headgate.broker.outbox import Lost, Outbox, Stored
 from headgate.broker.settings import Settings
 from headgate.filters.filter import Filter
 from headgate.log.digests import with_chain
-from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, KnownValue, Record, moment_of
+from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, KnownValue, Record, checked, moment_of
 from headgate.rights.rules import parse_filter
 
 Published = Callable[[Record | None, str, int], None]
@@ -41,8 +41,8 @@ class _Written:
     version: int
     chain: bytes
     stored: tuple[int, int, bytes]
-    recent: OrderedDict[tuple[str, str], Record | int] = field(default_factory=OrderedDict)
-    """By publisher and event id: the record under way, or the offset of one that is stored."""
+    recent: OrderedDict[tuple[str, str], tuple[int, int]] = field(default_factory=OrderedDict)
+    """By publisher and event id the offset and version, also of what is not stored yet."""
     advertised: Advertised = ()
 
 
@@ -87,8 +87,9 @@ class Hosting:
         end = (last.offset, last.version, last.chain) if last is not None else (0, 0, b"")
         feed = HostedFeed(name, incarnation, self.settings, self.outbox, end[0], end[1])
         written = _Written(feed, *end, stored=end)
-        for publisher, event_id, offset in recovered.recent.get(name, ()):
-            written.recent[publisher, event_id] = offset
+        for publisher, event_id, offset, version in recovered.recent.get(name, ()):
+            if event_id:
+                written.recent[publisher, event_id] = offset, version
         kept_ads = recovered.kept.get(_ADVERTISED + name, b"[]")
         written.advertised = tuple(
             (parse_filter(text), after)
@@ -175,8 +176,8 @@ class Hosting:
 
     # publications
 
-    def repeated(self, stream: str, publisher: str, event_id: str) -> Record | int | None:
-        """What was published under this event id: a record under way, or where one is stored."""
+    def repeated(self, stream: str, publisher: str, event_id: str) -> tuple[int, int] | None:
+        """Where this event id was published, and its version; perhaps it is not stored yet."""
         return self._streams[stream].recent.get((publisher, event_id))
 
     def publish(self, stream: str, publication: Publication, now: int, then: Published) -> Record:
@@ -184,8 +185,9 @@ class Hosting:
         self._mark(stream, now)
         written = self._streams[stream]
         record = self._next(written, written.version, now, publication.body, publication)
+        checked(record)
         if publication.event_id:
-            self._remember(written, (publication.publisher, publication.event_id), record)
+            self._remember(written, record)
         self._write(written, record, then)
         return record
 
@@ -210,22 +212,19 @@ class Hosting:
 
         def stored(now: int) -> None:
             written.stored = record.offset, record.version, record.chain
-            key = record.publisher, record.event_id
-            if written.recent.get(key) is record:
-                written.recent[key] = record.offset
             written.feed.extend(record, now)
             then(record, "", now)
 
         def lost(because: str, now: int) -> None:
             written.offset, written.version, written.chain = written.stored
             key = record.publisher, record.event_id
-            if written.recent.get(key) is record:
+            if written.recent.get(key) == (record.offset, record.version):
                 del written.recent[key]
             then(None, because, now)
 
         self.outbox.append((record,), stored, lost)
 
-    def _remember(self, written: _Written, key: tuple[str, str], record: Record) -> None:
-        written.recent[key] = record
+    def _remember(self, written: _Written, record: Record) -> None:
+        written.recent[record.publisher, record.event_id] = record.offset, record.version
         while len(written.recent) > self.settings.repeat_window:
             written.recent.popitem(last=False)

@@ -26,6 +26,7 @@ from headgate.log.records import Record
 from headgate.rights.effective import Rights
 
 Ready = Callable[[int], None]
+_ASKED_AT_ONCE: Final = 64
 _EVERYONE: Final = Interest.always(Filter.parse("everyone = TRUE"))
 
 
@@ -89,6 +90,9 @@ class PolicyFollowing:
         self._feed: Feed | None = None
         self._hosted: dict[str, _Hosted] = {}
         self._blocked_at: int | None = None
+        """A version that was too large to be told."""
+        self._awaited: set[str] = set()
+        """Whose rights at that version are not here yet."""
         self._lease_until: int | None = None
         self._answer: tuple[int, int] | None = None
         """When a question was asked, and the version that its answer told of."""
@@ -125,6 +129,8 @@ class PolicyFollowing:
             del self._hosted[principal]
             self.rights.forget(principal)
             self._want(now)
+            self._awaited.discard(principal)
+            self._unblock(now)
 
     def ready(self, principal: str) -> bool:
         hosted = self._hosted.get(principal)
@@ -149,13 +155,14 @@ class PolicyFollowing:
             self._ask_rights(new, now)
 
     def _ask_rights(self, principals: Iterable[str], now: int) -> None:
-        asked = AskRights(tuple(sorted(principals)))
-
         def answered(said: Answer, asked_at: int, now: int) -> None:
             if isinstance(said, RightsAre):
                 self._take_snapshots(said, now)
 
-        self._asking.ask(self._settings.policy_host, asked, answered, now)
+        ordered = sorted(principals)
+        for start in range(0, len(ordered), _ASKED_AT_ONCE):
+            asked = AskRights(tuple(ordered[start : start + _ASKED_AT_ONCE]))
+            self._asking.ask(self._settings.policy_host, asked, answered, now)
 
     def _take_snapshots(self, said: RightsAre, now: int) -> None:
         behind = []
@@ -181,7 +188,8 @@ class PolicyFollowing:
         if behind:
             self._ask_rights(behind, now)
         if self._blocked_at is not None and said.version >= self._blocked_at:
-            self._unblock(said, now)
+            self._awaited -= set(said.timelines)
+            self._unblock(now)
 
     # versions
 
@@ -202,7 +210,9 @@ class PolicyFollowing:
                     rights = read_rights(principal, record.offset, granted)
                     if not hosted.ready:
                         hosted.early.append(rights)
-                    elif self.rights.change(principal, rights):
+                    else:
+                        # A snapshot may have told of it before: it is in force from here on.
+                        self.rights.change(principal, rights)
                         touched.append(principal)
         self.knows(record.offset, now, touched)
         return Offer.TAKEN
@@ -219,17 +229,17 @@ class PolicyFollowing:
             self.knows(version, now)
             return Offer.TAKEN
         self._blocked_at = version
+        self._awaited = set(ready)
         self._ask_rights(ready, now)
         return Offer.BLOCKED
 
-    def _unblock(self, said: RightsAre, now: int) -> None:
-        at, self._blocked_at = self._blocked_at, None
-        assert at is not None
-        ready = {name for name, hosted in self._hosted.items() if hosted.ready}
-        if not ready <= set(said.timelines):
-            self._blocked_at = at
+    def _unblock(self, now: int) -> None:
+        """Go on once all rights at the large version are here."""
+        at = self._blocked_at
+        if at is None or self._awaited:
             return
-        self.knows(at, now, sorted(ready))
+        self._blocked_at = None
+        self.knows(at, now, [name for name, hosted in self._hosted.items() if hosted.ready])
         if self._watch.feed is not None:
             self._watch.feed.serve(self._watch, now)
 

@@ -67,6 +67,8 @@ class Take(Struct, frozen=True, forbid_unknown_fields=True, tag="take"):
     boot: ShortText
     nonce: Offset
     """Who asks again with the same one means the same attachment."""
+    existing: bool = False
+    """Don't make one: what was made when there was a right to it stays."""
 
 
 class Taken(Struct, frozen=True, forbid_unknown_fields=True, tag="taken"):

@@ -94,6 +94,7 @@ class ChildSession(Consumer):
         if feed is None or at is None or self.told is None or at <= self.told:
             return
         if not self.mouth.writable(self.child):
+            self.waits = True
             return
         version = feed.version if self.live else self.version
         self.mouth.send(self.child, Silence(self.session, self.told, at, version), now)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
-from headgate.broker.topology import Topology
+from headgate.broker.topology import Topology, TopologyError
+from headgate.model.errors import named
 
 SECOND: int = 1_000_000
 """In microseconds, as all times in the cores."""
@@ -54,4 +55,23 @@ class Settings:
     """Subscriptions of one client."""
     requests_max: int = 10_000
     """Questions under way, of this broker and of others through it."""
-    frame_bytes_max: int = 4 * 1024 * 1024
+    frame_bytes_max: int = 17 * 1024 * 1024
+    """Room for the largest answer to a question, 16 MiB, and what is around it."""
+
+    def __post_init__(self) -> None:
+        known = self.topology.node_of
+        for what, name in (("broker", self.broker), ("policy_host", self.policy_host)):
+            if name not in known:
+                raise TopologyError(
+                    f"expected `{what}` to be a broker of the network, found {named(name)}"
+                )
+        strangers = set(self.foreign) - set(self.topology.neighbours(self.broker))
+        if strangers:
+            raise TopologyError(
+                f"expected neighbours of `{self.broker}` in `foreign`, found "
+                f"{', '.join(map(named, sorted(strangers)))}"
+            )
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            if value.__class__ is int and value < 1:
+                raise TopologyError(f"expected `{setting.name}` to be 1 or more, found {value}")

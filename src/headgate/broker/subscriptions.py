@@ -6,7 +6,7 @@ A subscription becomes one delivery for each stream. Where it starts is vouched 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, final
@@ -23,6 +23,7 @@ from headgate.broker.settings import Settings
 from headgate.filters.filter import Filter
 from headgate.log.digests import RunningDigest
 from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, Record
+from headgate.model.limits import FILTER_LIMITS
 from headgate.rights.effective import Rights
 from headgate.rights.restriction import restricted
 from headgate.rights.subscriptions import Subscription
@@ -40,7 +41,7 @@ class Subscribed:
     causal: bool = False
     durable: str | None = None
     attachment: int = 0
-    after: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    after: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Where it is to start, on streams on which it doesn't start live: incarnation and offset."""
     passed_over: dict[str, int | None] = field(default_factory=dict)
     """Streams on which nobody had advertised what it wants, and where that begins after all."""
@@ -110,12 +111,15 @@ class Subscriptions:
         feed = self._feed(stream, now) if self._is_published(subscribed, stream) else None
         if feed is None:
             return
-        incarnation, at = subscribed.after.get(stream, ("", None))
+        incarnation, at = subscribed.after.pop(stream, ("", None))
         if incarnation not in ("", feed.incarnation):
             at = None  # the stream it was at is gone
+        resumed = at is not None
         if at is None:
             at = subscribed.passed_over.pop(stream, None)
         delivery = StreamDelivery(self, subscribed, stream, self._wanted(subscribed), at)
+        delivery.start_is_kept = resumed
+        delivery.has_seen = resumed and subscribed.durable is not None
         delivery.incarnation = feed.incarnation
         subscribed.deliveries[stream] = delivery
         feed.add(delivery, now)
@@ -158,7 +162,7 @@ class Subscriptions:
             if subscribed.deliveries.get(delivery.stream) is delivery:
                 self._note(delivery, "started", now, lambda then: self._started(delivery, then))
 
-        if subscribed.durable is not None and delivery.stream not in subscribed.after:
+        if subscribed.durable is not None and not delivery.start_is_kept:
             self._keep_start(subscribed, delivery.stream, delivery.incarnation, after, kept, now)
         else:
             kept(now)
@@ -378,7 +382,8 @@ class Subscriptions:
 @lru_cache(maxsize=16_384)
 def _restricted(of_each: tuple[Rights, ...], subscription: Subscription) -> Filter:
     """Like subscriptions with like rights are restricted once."""
-    return restricted(_Rights(0, of_each), subscription)
+    found = restricted(_Rights(0, of_each), subscription)
+    return found if len(str(found)) <= FILTER_LIMITS.text_chars else Filter.everything()
 
 
 @dataclass(frozen=True)

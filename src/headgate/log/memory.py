@@ -86,7 +86,7 @@ class MemoryLog:
             if len(found) >= count_max:
                 break
             if not record.is_marker:
-                found.append((record.publisher, record.event_id, record.offset))
+                found.append((record.publisher, record.event_id, record.offset, record.version))
         return tuple(reversed(found))
 
     def kept(self) -> Mapping[str, bytes]:

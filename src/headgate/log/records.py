@@ -28,7 +28,8 @@ DELIVERIES: Final = "$deliveries/"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 ShortText = Annotated[str, Meta(max_length=256)]
-Offset = Annotated[int, Meta(ge=0, le=2**62)]
+OFFSET_MAX: Final = 2**62
+Offset = Annotated[int, Meta(ge=0, le=OFFSET_MAX)]
 Microseconds = Annotated[int, Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
 """Since 1970, in the years 1 to 9999, which are all that a `datetime` can say."""
 Digest = Annotated[bytes, Meta(max_length=32)]

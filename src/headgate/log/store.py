@@ -15,8 +15,8 @@ from headgate.model.errors import printable
 
 FIRST_OFFSET: Final = 1
 
-Publication: TypeAlias = tuple[str, str, int]
-"""Publisher, event id, offset."""
+Publication: TypeAlias = tuple[str, str, int, int]
+"""Publisher, event id, offset, version."""
 
 
 class StoreFullError(LogError):

@@ -27,6 +27,9 @@ from headgate.peering.wire import (
 HEARTBEATS_MAX: Final = 3
 """After so many heartbeats without a word the other end is given up."""
 
+FRAME_HEARTBEATS_MAX: Final = 12
+"""So many heartbeats a single frame may take."""
+
 
 class State(Enum):
     """Where a link stands."""
@@ -94,6 +97,8 @@ class Link:
         self._splitter = FrameSplitter(mine.frame_bytes_max, HELLO_BYTES_MAX)
         self._to_send = [encode(mine)]
         self._last_sent = now
+        self._frame_since: int | None = None
+        """Since when a frame has been under way of which not all is here."""
         self._last_heard = now
         """While opening, when it began: whoever sends its `Hello` byte by byte gains no time."""
 
@@ -141,13 +146,20 @@ class Link:
             raise refusal from None
         if self.state is State.OPEN:
             self._last_heard = now
+        if not self._splitter.waiting_bytes:
+            self._frame_since = None
+        elif frames or self._frame_since is None:
+            self._frame_since = now
         return frames
 
     def next_timer(self) -> int | None:
         """When `on_timer` has something to do, if nothing happens before."""
         if self.state is State.CLOSED:
             return None
-        return min(self._last_sent + self._heartbeat_us, self._last_heard + self._patience_us)
+        times = [self._last_sent + self._heartbeat_us, self._last_heard + self._patience_us]
+        if self._frame_since is not None:
+            times.append(self._frame_since + FRAME_HEARTBEATS_MAX * self._heartbeat_us)
+        return min(times)
 
     def on_timer(self, now: int) -> None:
         """Give up an end that is silent, and let it hear that this one is not."""
@@ -161,6 +173,17 @@ class Link:
                 Happening.SILENCE,
                 f"{self._who()} is silent: expected its {awaited} within "
                 f"{self._patience_us / 1e6:g} s, got nothing",
+            )
+        elif (
+            self._frame_since is not None
+            and now - self._frame_since >= FRAME_HEARTBEATS_MAX * self._heartbeat_us
+        ):
+            # What looked like the head of a long frame may have been something else.
+            self._end(
+                Happening.SILENCE,
+                f"{self._who()} doesn't come to the end of a frame: expected all of it within "
+                f"{FRAME_HEARTBEATS_MAX * self._heartbeat_us / 1e6:g} s, got "
+                f"{self._splitter.waiting_bytes:,} bytes",
             )
         elif now - self._last_sent >= self._heartbeat_us:
             self._to_send.append(_ALIVE)
