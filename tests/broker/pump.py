@@ -465,6 +465,6 @@ def network(
     pump = Pump(topology, policy_host, hosts, **settings)
     pump.wait(2)
     if changes:
-        pump.administer(*changes)
+        assert pump.administer(*changes) == 1, pump.messages(policy_host, 0)
         pump.wait(1)
     return pump

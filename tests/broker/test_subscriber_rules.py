@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headgate.broker.effects import (
@@ -28,7 +30,7 @@ def of(body: int) -> bytes:
     return b'{"a":%d}' % body
 
 
-def forked(**settings: object) -> tuple[Pump, int]:
+def forked(**settings: Any) -> tuple[Pump, int]:
     """The fork at rest, with a publisher at `p`."""
     pump = network(FORK, *PEOPLE, policy_host="a", **settings)
     return pump, pump.connect("p", "eve")
