@@ -145,9 +145,12 @@ class World:
 
     def _serve(self, until: int) -> None:
         """Until everybody has what is owed, and a little longer: it must stay so."""
-        while not self.served.is_done and self.timeline.now < until:
+        while self.timeline.now < until:
             self.timeline.run_until(self.timeline.now + _LOOK_US)
-        self.timeline.run_until(self.timeline.now + _QUIET_US)
+            if self.served.is_done:
+                self.timeline.run_until(self.timeline.now + _QUIET_US)
+                if self.served.is_done:
+                    return
 
     def _step(self, action: Action) -> None:
         self.trace.line("world", described(action))
