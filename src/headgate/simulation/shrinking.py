@@ -162,9 +162,11 @@ class _Shrinker:
 
 
 def kind_of(broken: PromiseBroken) -> str:
-    """What makes two failures the same: the promise, and of a crash its place."""
+    """What makes two failures the same: the promise, the place of a crash, what is waited for."""
     if broken.promise == "no_core_fails":
         return f"{broken.promise} {broken.came.rpartition('(in ')[2]}"
+    if broken.promise == "everybody_is_served_in_the_end":
+        return f"{broken.promise} {broken.expected.partition(' ')[0]}"
     return broken.promise
 
 

@@ -200,7 +200,9 @@ class World:
             stream for name in self.schedule.members for stream in self.schedule.plan(name).streams
         ]
         self.rights_to_connect = ConnectedOnlyWithTheRight(ledger)
-        self.served = EverybodyIsServedInTheEnd(ledger, streams)
+        self.served = EverybodyIsServedInTheEnd(
+            ledger, streams, all_start=not self.schedule.settings.get("advertised_only", False)
+        )
         for checker in (
             ledger,
             VersionsNeverGoBack(ledger),
