@@ -44,7 +44,7 @@ from headgate.simulation.timeline import MILLISECOND, SECOND, Timeline, TooMuchE
 from headgate.simulation.tracing import Trace
 from headgate.simulation.wires import ClientWire
 
-CALM_US_MAX: Final = 240 * SECOND
+CALM_US_MAX: Final = 150 * SECOND
 """In this time after the last fault everybody has to be served."""
 HAPPENINGS_MAX: Final = 300_000
 _LOOK_US: Final = 250 * MILLISECOND

@@ -90,6 +90,8 @@ class DurablePositionsAreKept(Checker):
 
     def _started(self, durable: _Durable, attachment: Attachment, message: Started) -> None:
         stream, after = message.stream, message.after
+        if attachment is not durable.attached:
+            return  # overtaken: what it hears doesn't count any more
         first = durable.started.setdefault(stream, after)
         least = max(first, durable.kept.get(stream, 0))
         most = max(first, durable.sent.get(stream, 0))
