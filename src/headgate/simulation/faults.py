@@ -19,6 +19,7 @@ from headgate.simulation.schedules import (
     Isolate,
     JumpClock,
     Kill,
+    KillMidway,
     LoseDatabase,
     Part,
     Repeat,
@@ -63,6 +64,8 @@ class Faults:
 
     def heal(self) -> None:
         """All at once, and for good."""
+        for machine in self._machines.values():
+            machine.never_mind()
         for number in list(self._going_on):
             self._end(number)
 
@@ -81,6 +84,16 @@ class Faults:
         if machine.is_up:
             machine.kill(silently=fault.silently)
             self._for(fault.for_us, machine.start)
+
+    def _kill_midway(self, fault: KillMidway) -> None:
+        machine = self._machines[fault.broker]
+
+        def dies() -> None:
+            self._counts["killed midway"] += 1
+            machine.kill(silently=fault.silently)
+            self._for(fault.for_us, machine.start)
+
+        machine.kill_midway(fault.after, dies)
 
     def _break(self, fault: Break) -> None:
         road = self._network.road(fault.one, fault.other)
@@ -165,6 +178,7 @@ class Faults:
 
 _BEGIN: dict[type[Fault], Callable[[Faults, Any], None]] = {
     Kill: Faults._kill,
+    KillMidway: Faults._kill_midway,
     Break: Faults._break,
     Part: Faults._part,
     Isolate: Faults._isolate,

@@ -79,6 +79,8 @@ class Machine:
         self._observers = observers
         self._counts = counts
         self._trace = trace
+        self._dies: Callable[[], None] | None = None
+        self._dies_after = 0
         self._timer: int | None = None
         """What the core waits for, as its clock will show it."""
 
@@ -126,6 +128,14 @@ class Machine:
             self._wire.cut(session, "the broker died")
         for hook in self._observers.killed:
             hook(self)
+
+    def kill_midway(self, after: int, dies: Callable[[], None]) -> None:
+        """Let it die between two effects, when so many more were carried out."""
+        self._dies, self._dies_after = dies, after
+
+    def never_mind(self) -> None:
+        """It doesn't die midway any more."""
+        self._dies = None
 
     def _recovered(self) -> Recovered:
         log, database = self.disk.log, self._database
@@ -247,12 +257,22 @@ class Machine:
                 if line is not None:
                     self._trace.line(self.name, line)
         for effect in effects:
+            if self._dies is not None and self._is_the_last(self._dies):
+                return
             _PERFORM[effect.__class__](self, effect)
         timer = core.next_timer()
         if timer != self._timer:
             self._timer = timer
             if timer is not None:
                 self._plan_timer(timer)
+
+    def _is_the_last(self, dies: Callable[[], None]) -> bool:
+        self._dies_after -= 1
+        if self._dies_after >= 0:
+            return False
+        self._dies = None
+        dies()
+        return True
 
     def _plan_timer(self, timer: int) -> None:
         self._timeline.at(self.clock.true_when(timer), self._wake, timer, self.boot)

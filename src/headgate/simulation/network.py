@@ -10,6 +10,7 @@ from collections import Counter
 from random import Random
 from typing import Final, Protocol, final
 
+from headgate.peering.wire import HEAD_BYTES
 from headgate.simulation.timeline import SECOND, Timeline
 
 FULL_BYTES: Final = 64 * 1024
@@ -169,7 +170,7 @@ class Network:
             data, road.garbage = road.garbage + data, b""
         if road.repeating and road.chance.random() < road.repeating:
             self.counts["frames repeated"] += 1
-            data += data
+            data = repeated(data, road.chance)
         self._put(end, data)
 
     def close(self, station: Station, link: int) -> None:
@@ -321,3 +322,17 @@ class Network:
         if not end.peer.is_open:
             ends = end.road.ends
             ends[:] = [one for one in ends if one is not end and one is not end.peer]
+
+
+def repeated(data: bytes, chance: Random) -> bytes:
+    """The same frames, one of them twice: at once, or at the end of what is sent together."""
+    borders = [0]
+    while borders[-1] + HEAD_BYTES <= len(data):
+        head = data[borders[-1] : borders[-1] + HEAD_BYTES]
+        borders.append(borders[-1] + HEAD_BYTES + int.from_bytes(head, "big"))
+    if borders[-1] != len(data) or len(borders) == 1:
+        return data + data  # no frames: so all of it
+    number = chance.randrange(len(borders) - 1)
+    frame = data[borders[number] : borders[number + 1]]
+    place = chance.choice(borders[number + 1 :])
+    return data[:place] + frame + data[place:]

@@ -135,6 +135,16 @@ class Kill(Struct, frozen=True, tag="kill", forbid_unknown_fields=True):
     silently: bool = False
 
 
+class KillMidway(Struct, frozen=True, tag="kill midway", forbid_unknown_fields=True):
+    """A broker dies between two of the things that its core wants done."""
+
+    broker: str
+    for_us: int
+    after: int
+    """How many more things are done before."""
+    silently: bool = False
+
+
 class Break(Struct, frozen=True, tag="break", forbid_unknown_fields=True):
     """The links between two brokers are reset, and new ones refused for a while."""
 
@@ -228,13 +238,13 @@ ClientAction: TypeAlias = (
     Connect | Disconnect | Publish | Subscribe | Unsubscribe | Advertise | Administer
 )
 Fault: TypeAlias = (
-    Kill | Break | Part | Isolate | Slow | Repeat | Garble | FillDisk | SlowDisk | JumpClock
-    | LoseDatabase | StallClient
+    Kill | KillMidway | Break | Part | Isolate | Slow | Repeat | Garble | FillDisk | SlowDisk
+    | JumpClock | LoseDatabase | StallClient
 )  # fmt: skip
 Action: TypeAlias = ClientAction | AdministerElsewhere | Fault
 
 FAULTS: tuple[type[Fault], ...] = (
-    Kill, Break, Part, Isolate, Slow, Repeat, Garble, FillDisk, SlowDisk, JumpClock,
+    Kill, KillMidway, Break, Part, Isolate, Slow, Repeat, Garble, FillDisk, SlowDisk, JumpClock,
     LoseDatabase, StallClient,
 )  # fmt: skip
 

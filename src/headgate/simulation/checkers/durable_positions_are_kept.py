@@ -23,11 +23,12 @@ from headgate.simulation.sessions import Session
 class _Durable:
     """One durable subscription, over all its attachments."""
 
-    __slots__ = ("attached", "kept", "sent", "started", "views")
+    __slots__ = ("attached", "kept", "numbers", "sent", "started", "views")
 
     def __init__(self) -> None:
         self.attached: Attachment | None = None
         """The latest attachment: what earlier ones acknowledge doesn't count any more."""
+        self.numbers: set[int] = set()
         self.started: dict[str, int] = {}
         self.kept: dict[str, int] = {}
         """What was said to be kept."""
@@ -80,15 +81,17 @@ class DurablePositionsAreKept(Checker):
         return self._durables.setdefault((attachment.session.principal, name), _Durable())
 
     def _subscribed(self, durable: _Durable, attachment: Attachment) -> None:
-        before = durable.attached
-        if before is not None and attachment.number <= before.number:
-            raise self.broken(
-                attachment, f"an attachment after {before.number}", f"{attachment.number}"
-            )
-        durable.attached = attachment
+        # An attachment that was overtaken by another one may still hear of itself.
+        if attachment.number in durable.numbers:
+            raise self.broken(attachment, "a number of its own", f"{attachment.number} again")
+        durable.numbers.add(attachment.number)
+        if attachment.number == max(durable.numbers):
+            durable.attached = attachment
 
     def _started(self, durable: _Durable, attachment: Attachment, message: Started) -> None:
         stream, after = message.stream, message.after
+        if attachment is not durable.attached:
+            return  # overtaken: what it hears doesn't count any more
         first = durable.started.setdefault(stream, after)
         least = max(first, durable.kept.get(stream, 0))
         most = max(first, durable.sent.get(stream, 0))

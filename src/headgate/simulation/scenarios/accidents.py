@@ -14,6 +14,7 @@ from headgate.simulation.schedules import (
     Isolate,
     JumpClock,
     Kill,
+    KillMidway,
     LoseDatabase,
     Part,
     Repeat,
@@ -44,11 +45,18 @@ def accidents(chance: Random, schedule: Schedule, until_us: int) -> list[Step]:
         if chance.random() >= _KIND:
             continue
         for _ in range(chance.choice((1, 1, 2, 3))):
-            at_us = chance.randrange(until_us)
+            at_us = _moment(chance, schedule, until_us)
             fault = make(chance, schedule, roads)
             if fault is not None:
                 steps.append(Step(at_us, fault))
     return steps
+
+
+def _moment(chance: Random, schedule: Schedule, until_us: int) -> int:
+    """Some time, or just when somebody does something."""
+    if schedule.steps and chance.random() < 0.6:
+        return chance.choice(schedule.steps).at_us + chance.randrange(20 * MILLISECOND)
+    return chance.randrange(until_us)
 
 
 def roads_of(schedule: Schedule) -> Roads:
@@ -70,6 +78,12 @@ def _duration(chance: Random) -> int:
 def _kill(chance: Random, schedule: Schedule, roads: Roads) -> Fault:
     broker = chance.choice(schedule.members)
     return Kill(broker, _duration(chance), silently=chance.random() < 0.4)
+
+
+def _kill_midway(chance: Random, schedule: Schedule, roads: Roads) -> Fault:
+    broker = chance.choice(schedule.members)
+    after = chance.choice((0, 1, 2, 3, 5, 8, 13, 40))
+    return KillMidway(broker, _duration(chance), after, silently=chance.random() < 0.4)
 
 
 def _break(chance: Random, schedule: Schedule, roads: Roads) -> Fault | None:
@@ -145,6 +159,6 @@ def _stall_client(chance: Random, schedule: Schedule, roads: Roads) -> Fault | N
 
 
 _MAKE: tuple[Make, ...] = (
-    _kill, _break, _part, _isolate, _slow, _repeat, _garble, _fill_disk, _slow_disk, _jump_clock,
-    _lose_database, _stall_client,
+    _kill, _kill_midway, _break, _part, _isolate, _slow, _repeat, _garble, _fill_disk, _slow_disk,
+    _jump_clock, _lose_database, _stall_client,
 )  # fmt: skip

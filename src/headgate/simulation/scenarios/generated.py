@@ -30,7 +30,7 @@ from headgate.simulation.schedules import (
 from headgate.simulation.timeline import MILLISECOND, SECOND
 
 STREAMS = ("orders", "alarms", "trades")
-_FOREIGN = 0.08
+_FOREIGN = 0.0
 
 
 def generated(seed: int) -> Schedule:
@@ -76,7 +76,7 @@ class _Generator:
             policy=tuple(policy),
             settings=self._settings,
             weather=weather(chance),
-            steps=(),
+            steps=tuple(self._steps),
         )
         steps = self._steps + accidents(chance, schedule, self._until_us)
         steps.sort(key=lambda step: step.at_us)
@@ -140,7 +140,7 @@ class _Generator:
             self._at(0, Connect(name))
             if self._settings.get("advertised_only"):
                 self._at(0, Advertise(name, "TRUE"))
-            self._publications(name, named, chance.choice((3, 8, 15, 25)))
+            self._publications(name, named, chance.choice((5, 10, 20, 40)))
             if chance.random() < 0.3:
                 self._at(self._moment(), Connect(name))
 
@@ -167,6 +167,10 @@ class _Generator:
             is_abroad = bool(self._abroad) and chance.random() < 0.6
             at = self._abroad if is_abroad else tuple(self._home)
             brokers = chance.sample(at, min(len(at), chance.choice((1, 2, 3))))
+            if chance.random() < 0.3 and not is_abroad:  # where something is published
+                brokers = list(
+                    dict.fromkeys([chance.choice(sorted(self._hosts.values())), *brokers])
+                )
             self._clients[name] = ClientPlan(
                 principal=chance.choice(READERS),
                 brokers=tuple(brokers),

@@ -39,7 +39,7 @@ class Churn:
             changes.append({"grant": {"principal": name, "action": "publish"}})
             changes.append({"grant": {"principal": name, "action": "advertise"}})
         for name in (*READERS, *GROUPS, ABROAD):
-            if chance.random() < 0.75:
+            if chance.random() < 0.85:
                 changes.append(self._grant(name))
         changes += [self._join() for _ in range(2)]
         return tuple(unique(changes))
