@@ -213,7 +213,7 @@ def test_a_group_that_ends_takes_its_rights_along() -> None:
 
 def test_rights_with_a_long_history_can_be_asked_for() -> None:
     """All that ann could ever do is more than a frame holds."""
-    pump = network(chain("p", "s"), *reader("ann"), *writer(), frame_bytes_max=64 * 1024)
+    pump = network(chain("p", "s"), *reader("ann"), *writer(), frame_bytes_max=512 * 1024)
     for number in range(40):
         pump.administer(grant("ann", filter_=f"b = '{'x' * 4_000}{number}'"))
     eve, ann = pump.connect("p", "eve"), pump.connect("s", "ann")

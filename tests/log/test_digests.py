@@ -40,7 +40,8 @@ OTHERWISE: list[dict[str, Any]] = [
     {"known": {"$a": "1"}},
     {"known": {"$a": None}},
     {"known": {"$b": 1}},
-    {"vector": {"orders": 1}},
+    {"vector": {"orders": ("i", 1)}},
+    {"hidden": ("$time",)},
     {"publisher": "a", "event_id": "nnevent-1"},
 ]
 
@@ -68,7 +69,7 @@ def test_two_records_have_one_digest_only_if_they_are_one(one: Record, other: Re
 
 def test_the_order_in_which_names_were_noted_is_not_digested() -> None:
     known: dict[str, Any] = {"$a": 1, "$b": 2, "$é": 3}
-    vector = {"x": 1, "y": 2}
+    vector = {"x": ("i", 1), "y": ("i", 2)}
     turned = record(
         known=dict(reversed(known.items())),
         vector=dict(reversed(vector.items())),
@@ -80,12 +81,12 @@ def test_the_digest_is_sha_256_of_messagepack_written_by_hand() -> None:
     # So that another program can follow the chain: written here from the MessagePack page.
     one = record(
         3, stream="s", incarnation="i", version=1, time_us=200, publisher="p", event_id="e",
-        body=b"{}", known={"$b": True, "$a": None}, vector={"s": 300},
+        body=b"{}", known={"$b": True, "$a": None}, vector={"s": ("i", 300)},
     )  # fmt: skip
     by_hand = (
-        b"\x9c" + b"\xc4\x20" + b"\x07" * 32 + b"\xa1s" + b"\xa1i" + b"\x03" + b"\x01" + b"\xcc\xc8"
+        b"\x9d" + b"\xc4\x20" + b"\x07" * 32 + b"\xa1s" + b"\xa1i" + b"\x03" + b"\x01" + b"\xcc\xc8"
         + b"\xa1p" + b"\xa1e" + b"\xc4\x02{}" + b"\xc3" + b"\x82\xa2$a\xc0\xa2$b\xc3"
-        + b"\x81\xa1s\xcd\x01\x2c"
+        + b"\x81\xa1s\x92\xa1i\xcd\x01\x2c" + b"\x90"
     )  # fmt: skip
     assert chained(b"\x07" * 32, one) == sha256(by_hand).digest()
 

@@ -14,7 +14,7 @@ WRITES: list[Write] = [
     *stream_of(2),
     Kept("position/x", b"\x01\x02"),
     Kept("gone", None),
-    record(body=b"\xff" * 300, is_json=False, known={"$a": 1.5}, vector={"s": 2}),
+    record(body=b"\xff" * 300, is_json=False, known={"$a": 1.5}, vector={"s": ("i", 2)}),
     Kept("", b""),
 ]
 ENTRIES = [entry(write) for write in WRITES]

@@ -22,7 +22,9 @@ from tests.log.streams import stream_of
 
 HEARTBEAT = 1_000
 
-RECORD: Record = stream_of(1, known={"$topic": "a/b", "$n": 1.5}, vector={"trades": 7})[0]
+RECORD: Record = stream_of(1, known={"$topic": "a/b", "$n": 1.5}, vector={"trades": ("boot-2", 7)})[
+    0
+]
 
 FRAMES: tuple[Frame, ...] = (
     Announce("b", "orders", "boot-1", 1, None),

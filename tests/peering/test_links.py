@@ -7,7 +7,7 @@ import pytest
 
 from headgate.peering.errors import LocalError, PeerError
 from headgate.peering.frames import Alive, Detach, Frame, Request
-from headgate.peering.links import TABLE, Happening, Link, State
+from headgate.peering.links import FRAME_HEARTBEATS_MAX, TABLE, Happening, Link, State
 from headgate.peering.wire import HEAD_BYTES, HELLO_BYTES_MAX, encode
 from tests.doc_blocks import ROOT
 from tests.peering.pair import FRAMES, HEARTBEAT, Pair, hello
@@ -219,11 +219,32 @@ def test_the_timer_of_an_end_that_talks_is_when_the_other_is_given_up() -> None:
 
 def test_any_byte_shows_that_the_other_end_is_there() -> None:
     made, data = opened(), encode(FRAMES[1])
-    for at in range(len(data)):
+    for at in range(6):
         now = at * 2 * HEARTBEAT
         made.on_timer(now)
         assert made.state is State.OPEN
         made.receive(data[at : at + 1], now)
+
+
+def test_a_frame_that_never_ends_ends_the_link() -> None:
+    made = opened()
+    made.receive((1_000).to_bytes(4, "big"), 0)
+    for beat in range(1, FRAME_HEARTBEATS_MAX):
+        made.receive(b"?", beat * HEARTBEAT)
+        made.on_timer(beat * HEARTBEAT)
+        assert made.state is State.OPEN
+    assert made.next_timer() == FRAME_HEARTBEATS_MAX * HEARTBEAT
+    made.on_timer(FRAME_HEARTBEATS_MAX * HEARTBEAT)
+    assert made.closed_because is not None
+    assert made.closed_because.startswith("`b` doesn't come to the end of a frame: expected all")
+
+
+def test_each_of_many_frames_has_time_of_its_own() -> None:
+    made, data = opened(), encode(FRAMES[1])
+    for beat in range(3 * FRAME_HEARTBEATS_MAX):
+        made.receive(data[5:] + data[:5] if beat else data[:5], beat * HEARTBEAT)
+        made.on_timer(beat * HEARTBEAT)
+        assert made.state is State.OPEN
 
 
 def test_a_hello_that_comes_byte_by_byte_gains_no_time() -> None:

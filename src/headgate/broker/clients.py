@@ -66,7 +66,7 @@ class Client:
     subscribed: dict[int, Subscribed | None] = field(default_factory=dict)
     """By the client's number for it; nothing yet while a durable one is being attached."""
     advertised: list[Filter] = field(default_factory=list)
-    vector: dict[str, int] = field(default_factory=dict)
+    vector: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
     def principals(self) -> tuple[str, ...]:
@@ -140,6 +140,9 @@ class Clients:
 
     def _may_stay(self, client: Client, now: int) -> bool:
         known = self._policy.known
+        if not all(map(self._policy.ready, client.principals)):
+            self._drop(client, f"the rights of `{client.principal}` are too large to be told", now)
+            return False
         answer = may_connect(self._policy.rights.rights_at(client.principal, known))
         if isinstance(answer, Refused):
             self._outbox.count("connection ended by a version")
@@ -166,7 +169,7 @@ class Clients:
         """The rights of some are others now: those who may not connect any more, are ended."""
         names = set(touched)
         for client in list(self._clients.values()):
-            if client.connected and client.principal in names:
+            if client.connected and not names.isdisjoint(client.principals):
                 self._may_stay(client, now)
 
     def _serves(self, number: int, request: int, now: int) -> Client | None:
@@ -229,7 +232,7 @@ class Clients:
         except LogError as refusal:
             self._refuse(number, request, str(refusal))
         else:
-            client.vector[stream] = record.offset
+            client.vector[stream] = (record.incarnation, record.offset)
 
     def _event(
         self,
@@ -380,7 +383,7 @@ class Clients:
                 del client.subscribed[one.number]
                 self._refuse(client.number, request, no_right or said.refused)
                 return
-            one.attachment, one.after = said.attachment, said.positions
+            one.attachment, one.after = said.attachment, dict(said.positions)
             self._kept[one] = _Kept(dict(said.positions))
             self._begin(client, request, one, now)
 

@@ -395,8 +395,8 @@ class Broker:
         turn = zlib.crc32(f"{me} {stream}".encode()) % len(ways)
         return [*ways[turn:], *ways[:turn]]
 
-    def send(self, broker: str, frame: Frame, now: int) -> None:
-        self.neighbours.send(broker, frame, now)
+    def send(self, broker: str, frame: Frame, now: int) -> bool:
+        return self.neighbours.send(broker, frame, now)
 
     def open_session(self, feed: FollowedFeed) -> int:
         number = self.outbox.next_number()
@@ -406,9 +406,9 @@ class Broker:
     def close_session(self, session: int) -> None:
         self._sessions.pop(session, None)
 
-    def admits(self, broker: str, record: Record) -> bool | None:
+    def admits(self, broker: str, record: Record, now: int) -> bool | None:
         domain = self.settings.foreign.get(broker)
-        return True if domain is None else foreign.admits(domain, self.policy, record)
+        return True if domain is None else foreign.admits(domain, self.policy, record, now)
 
     # what a child session asks for
 
@@ -563,10 +563,10 @@ class Broker:
         self.hosting.learn(version, now)
 
     def _changed(self, touched: list[str], now: int) -> None:
+        self.clients.changed(touched, now)
         self.subscriptions.learnt(touched, now)
         if self.settings.foreign:
             self._domain_known(now)
-        self.clients.changed(touched, now)
 
     def _domain_known(self, now: int) -> None:
         for child in list(self._children.values()):

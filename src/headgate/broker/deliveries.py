@@ -68,6 +68,9 @@ class StreamDelivery(Consumer):
         if record.version > policy.known:
             self.subscriptions.hold(self)
             return Offer.BLOCKED
+        if not policy.reaches_back(self.subscribed.principals, record.version):
+            self.subscriptions.hold_for_older(self, record.version, now)
+            return Offer.BLOCKED
         outcome = self._gate(record)
         if not isinstance(outcome, View):
             self.subscriptions.outbox.count("withheld at the subscriber's broker")
@@ -91,10 +94,10 @@ class StreamDelivery(Consumer):
         """Whether something that its publisher had seen is still owed to this subscription."""
         if not self.subscribed.causal:
             return False
-        for stream, offset in record.vector.items():
+        for stream, (incarnation, offset) in record.vector.items():
             other = self.subscribed.deliveries.get(stream)
-            if other is None or other is self:
-                continue
+            if other is None or other is self or other.incarnation != incarnation:
+                continue  # not owed, or lost with its stream
             at = other.feed.where(other) if other.feed is not None else None
             if other.start is None or at is None or at < offset:
                 other.waiters[self] = None

@@ -35,7 +35,7 @@ class Ways(Protocol):
         """Those with an open link, the preferred one first."""
         ...
 
-    def send(self, broker: str, frame: Frame, now: int) -> None: ...
+    def send(self, broker: str, frame: Frame, now: int) -> bool: ...
 
     def open_session(self, feed: FollowedFeed) -> int:
         """A number under which frames from the parent find the feed."""
@@ -43,7 +43,7 @@ class Ways(Protocol):
 
     def close_session(self, session: int) -> None: ...
 
-    def admits(self, broker: str, record: Record) -> bool | None:
+    def admits(self, broker: str, record: Record, now: int) -> bool | None:
         """Whether this neighbour may send this; `None`: that can't be told yet."""
         ...
 
@@ -80,7 +80,7 @@ class FollowedFeed(Feed):
     # what is asked for
 
     def wants_changed(self, now: int) -> None:
-        wishes = consolidated([self.wishes])
+        wishes = consolidated([self.wishes], self.settings.asked_bytes_max)
         if wishes == self._asked and self._attachment is not None:
             return
         before, self._asked = self._asked, wishes
@@ -201,7 +201,7 @@ class FollowedFeed(Feed):
         if record.offset <= self.position:
             self.outbox.count("repeated record")
             return
-        admitted = self.ways.admits(self._attachment.parent, record)
+        admitted = self.ways.admits(self._attachment.parent, record, now)
         if admitted is None:
             self._wait_for_policy(now)
             return

@@ -17,7 +17,7 @@ from headgate.filters.filter import Filter
 from headgate.gate.delivery import View, gate
 from headgate.log.records import POLICY, Record
 from headgate.model.events import Event
-from headgate.peering.frames import Attach, Data, Subscribe, Vouched
+from headgate.peering.frames import Attach, Subscribe, Vouched
 from headgate.rights.requests import Allowed, may_publish
 from headgate.rights.restriction import restricted
 from headgate.rights.subscriptions import Subscription
@@ -46,11 +46,14 @@ def may_ask(domain: str, policy: PolicyFollowing) -> bool:
     return any(rule.names_stream(POLICY) and rule.readable is None for rule in rules)
 
 
-def admits(domain: str, policy: PolicyFollowing, record: Record) -> bool | None:
+def admits(domain: str, policy: PolicyFollowing, record: Record, now: int) -> bool | None:
     """Whether a domain may publish a record that comes from it; `None`: not known yet."""
     if record.body is None:
         return True
     if not policy.ready(domain) or record.version > policy.known:
+        return None
+    if not policy.reaches_back((domain,), record.version):
+        policy.ask_back((domain,), record.version, lambda _: None, now)
         return None
     rights = policy.rights.rights_at(domain, record.version)
     return isinstance(may_publish(rights, record.event), Allowed)
@@ -114,6 +117,9 @@ class ForeignChild(ChildSession):
             return Offer.BLOCKED
         if not self.policy.ready(self.domain) or record.version > self.policy.known:
             return Offer.BLOCKED
+        if not self.policy.reaches_back((self.domain,), record.version):
+            self.policy.ask_back((self.domain,), record.version, self.learnt, now)
+            return Offer.BLOCKED
         outcome = gate(
             record.event, self.policy.rights.at(record.version), Subscription(self.domain)
         )
@@ -122,12 +128,8 @@ class ForeignChild(ChildSession):
             self.mouth.outbox.count("withheld from a domain")
             self.mouth.quiet(self, now)
             return Offer.PASSED
-        assert self.told is not None
         self.mouth.outbox.count("view for a domain")
-        self.mouth.send(self.child, Data(self.session, self.told, seen), now)
-        self.told = record.offset
-        self.silent_at = None
-        return Offer.TAKEN
+        return self._send(seen, now)
 
     def vouched(self, after: int, version: int, now: int) -> None:
         """The domain's own broker is told of the epochs that it has asked for."""

@@ -22,7 +22,16 @@ from headgate.broker.outbox import Lost, Outbox, Stored
 from headgate.broker.settings import Settings
 from headgate.filters.filter import Filter
 from headgate.log.digests import with_chain
-from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, KnownValue, Record, checked, moment_of
+from headgate.log.records import (
+    DELIVERIES,
+    SUBSCRIPTIONS,
+    KnownValue,
+    LogError,
+    Record,
+    checked,
+    moment_of,
+    record_bytes,
+)
 from headgate.rights.rules import parse_filter
 
 Published = Callable[[Record | None, str, int], None]
@@ -55,7 +64,7 @@ class Publication:
     body: bytes
     is_json: bool = True
     known: Mapping[str, KnownValue] = field(default_factory=dict)
-    vector: Mapping[str, int] = field(default_factory=dict)
+    vector: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
 @final
@@ -185,7 +194,11 @@ class Hosting:
         self._mark(stream, now)
         written = self._streams[stream]
         record = self._next(written, written.version, now, publication.body, publication)
-        checked(record)
+        if record_bytes(checked(record)) > self.settings.record_bytes_max:
+            raise LogError(
+                f"expected a publication of at most {self.settings.record_bytes_max:,} bytes with "
+                f"all that is known of it, found {record_bytes(record):,}"
+            )
         if publication.event_id:
             self._remember(written, record)
         self._write(written, record, then)

@@ -22,6 +22,7 @@ ALWAYS: Final = 2**62
 """Known up to this version: for those who are owed the same whatever the policy says."""
 STEPS_MAX: Final = 16
 _COMPARED_MAX: Final = 64
+_ENTRIES_MAX: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,11 @@ class Interest:
 
     steps: tuple[tuple[int, Filter], ...]
     _hash: int = field(init=False, repr=False, compare=False)
+    _wire: tuple[tuple[int, str], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash(self.steps))
+        object.__setattr__(self, "_wire", ())
 
     def __hash__(self) -> int:
         return self._hash
@@ -59,7 +62,15 @@ class Interest:
         return steps[index - 1][1] if index else None
 
     def to_wire(self) -> tuple[tuple[int, str], ...]:
-        return tuple((version, str(one)) for version, one in self.steps)
+        if not self._wire:
+            wire = tuple((version, str(one)) for version, one in self.steps)
+            object.__setattr__(self, "_wire", wire)
+        return self._wire
+
+    @property
+    def wire_bytes(self) -> int:
+        """About what it takes on a link, and never less."""
+        return sum(16 + 4 * len(text) for _, text in self.to_wire())
 
     @classmethod
     def from_wire(cls, steps: Sequence[tuple[int, str]]) -> Interest:
@@ -133,14 +144,19 @@ class InterestSet:
 NOTHING: Final = InterestSet()
 
 
-def consolidated(sets: Iterable[InterestSet]) -> InterestSet:
-    """One set that is owed all that these are: like interests once, covered ones not at all."""
+def consolidated(sets: Iterable[InterestSet], bytes_max: int = 2**62) -> InterestSet:
+    """One set that is owed all that these are: like interests once, covered ones not at all.
+
+    What would be too much to say is said as everything: routing errs on the wide side.
+    """
     entries: dict[Interest, None] = {}
     known = ALWAYS
     for one in sets:
         if one.entries:
             known = min(known, one.known)
             entries.update(dict.fromkeys(one.entries))
+    if len(entries) > _ENTRIES_MAX or sum(one.wire_bytes for one in entries) > bytes_max:
+        return InterestSet(known, frozenset({Interest.always(Filter.everything())}))
     if len(entries) < 2:
         return InterestSet(known, frozenset(entries))
     ordered = sorted(entries, key=lambda entry: entry.to_wire())

@@ -34,6 +34,12 @@ class KnownRights:
         ordered = sorted(timeline, key=lambda rights: rights.since)
         self._timelines[principal] = ([one.since for one in ordered], ordered)
 
+    def extend_back(self, principal: str, timeline: Iterable[Rights]) -> None:
+        """Take what a principal could do before what is known of it."""
+        versions, values = self._timelines[principal]
+        older = [one for one in timeline if not versions or one.since < versions[0]]
+        self.learn(principal, [*older, *values])
+
     def change(self, principal: str, rights: Rights) -> bool:
         """Take what holds from a version on; false where that was known already."""
         versions, values = self._timelines[principal]

@@ -72,7 +72,7 @@ class Neighbours:
         try:
             self._links[number].send(frame, now)
         except LocalError:
-            # Larger than the other end takes: who waits for it asks again, and says so.
+            # Larger than the other end takes.
             self._outbox.count("frame too large")
             return False
         self._unsent[number] = None

@@ -89,6 +89,7 @@ class PolicyFollowing:
         self._watch = _Watch(self)
         self._feed: Feed | None = None
         self._hosted: dict[str, _Hosted] = {}
+        self._asked_back: dict[str, None] = {}
         self._blocked_at: int | None = None
         """A version that was too large to be told."""
         self._awaited: set[str] = set()
@@ -165,6 +166,8 @@ class PolicyFollowing:
             self._asking.ask(self._settings.policy_host, asked, answered, now)
 
     def _take_snapshots(self, said: RightsAre, now: int) -> None:
+        for name in said.too_large:
+            self._cannot_know(name, now)
         behind = []
         for principal, timeline in sorted(said.timelines.items()):
             hosted = self._hosted.get(principal)
@@ -188,8 +191,46 @@ class PolicyFollowing:
         if behind:
             self._ask_rights(behind, now)
         if self._blocked_at is not None and said.version >= self._blocked_at:
-            self._awaited -= set(said.timelines)
+            self._awaited -= {*said.timelines, *said.too_large}
             self._unblock(now)
+
+    def reaches_back(self, principals: Iterable[str], version: int) -> bool:
+        """Whether their rights are known as far back as that."""
+        return all(self.rights.since(name) <= version for name in principals)
+
+    def ask_back(self, principals: Iterable[str], version: int, then: Ready, now: int) -> None:
+        """Ask for what they could do at older versions than are known here."""
+        for name in principals:
+            since = self.rights.since(name)
+            if since > version and name not in self._asked_back:
+                self._asked_back[name] = None
+                self._ask_older(name, since, then, now)
+
+    def _ask_older(self, name: str, since: int, then: Ready, now: int) -> None:
+        self._outbox.count("older rights asked for")
+
+        def answered(said: Answer, asked_at: int, now: int) -> None:
+            self._asked_back.pop(name, None)
+            if isinstance(said, RightsAre) and name in self.rights:
+                steps = said.timelines.get(name, ())
+                older = [read_rights(name, at, granted) for at, granted in steps]
+                self.rights.extend_back(name, older)
+                then(now)
+
+        asked = AskRights((name,), since)
+        self._asking.ask(self._settings.policy_host, asked, answered, now)
+
+    def _cannot_know(self, name: str, now: int) -> None:
+        """A principal whose rights are too large to be told may do nothing here."""
+        hosted = self._hosted.get(name)
+        if hosted is None:
+            return
+        hosted.ready = False
+        self._outbox.count("rights too large")
+        waiting, hosted.waiting = hosted.waiting, []
+        for then in waiting:
+            then(now)
+        self._changed([name], now)
 
     # versions
 

@@ -6,7 +6,7 @@ they have from it on, so that the broker of a principal needs to know no more of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, final
 
 import msgspec
@@ -102,6 +102,7 @@ class PolicyHosting:
     def __init__(self, settings: Settings, outbox: Outbox, recovered: Recovered, now: int) -> None:
         self.outbox = outbox
         self.feed = PolicyFeed(settings, outbox)
+        self._bytes_max = settings.asked_bytes_max
         self._asked: dict[int, Callable[[str | None], None]] = {}
         self._kept = {(stream, version): at for version, stream, at in recovered.starting_points}
         self._due_at: int | None = None
@@ -168,21 +169,34 @@ class PolicyHosting:
     # other brokers
 
     def rights(self, asked: AskRights) -> RightsAre:
-        """Everything that these could do at any version so far."""
-        return RightsAre(
-            self.version, {name: self._timeline(name) for name in sorted(set(asked.principals))}
-        )
+        """What these could do at the versions so far; of a long past, the newest part."""
+        names = sorted(set(asked.principals))
+        room = self._bytes_max // max(len(names), 1)
+        found = {name: self._timeline(name, asked.before, room) for name in names}
+        too_large = tuple(name for name in names if found[name] is None)
+        told = {name: steps for name, steps in found.items() if steps is not None}
+        return RightsAre(self.version, told, too_large)
 
-    def _timeline(self, principal: str) -> Timeline:
-        steps = [(one.since, granted_to_wire(one)) for one in self.timeline(principal)]
+    def _timeline(self, principal: str, before: int | None, bytes_max: int) -> Timeline | None:
+        """As many steps as there is room for; nothing if that isn't one."""
+        steps: list[Any] = []
+        for rights in self.timeline(principal):
+            if before is not None and rights.since >= before:
+                continue
+            granted = granted_to_wire(rights)
+            bytes_max -= len(msgspec.msgpack.encode(granted))
+            if bytes_max < 0:
+                return tuple(reversed(steps)) if steps else None
+            steps.append((rights.since, granted))
         return tuple(reversed(steps))
 
-    def timeline(self, principal: str) -> list[Rights]:
+    def timeline(self, principal: str) -> Iterator[Rights]:
         """The rights that a principal had, the newest first."""
-        found = [self.feed.history.current().rights_of(principal)]
-        while found[-1].since > 0:
-            found.append(self.feed.history.at(found[-1].since - 1).rights_of(principal))
-        return found
+        rights = self.feed.history.current().rights_of(principal)
+        yield rights
+        while rights.since > 0:
+            rights = self.feed.history.at(rights.since - 1).rights_of(principal)
+            yield rights
 
     def keep_starts(self, report: ReportStarts) -> Noted:
         for version, offset in sorted(report.points.items()):

@@ -33,15 +33,19 @@ class VersionIs(Struct, frozen=True, forbid_unknown_fields=True, tag="version is
 
 
 class AskRights(Struct, frozen=True, forbid_unknown_fields=True, tag="ask rights"):
-    """What may these principals do, now and at all versions before?"""
+    """What may these principals do, now and at the versions before?"""
 
     principals: Principals
+    before: Offset | None = None
+    """Only what they could do before this version: an answer may not have held all."""
 
 
 class RightsAre(Struct, frozen=True, forbid_unknown_fields=True, tag="rights are"):
     version: Offset
     """The version at which this was said: later ones come by `$policy`."""
     timelines: dict[ShortText, Timeline]
+    too_large: Principals = ()
+    """Of these even what they may do now is more than an answer holds."""
 
 
 class ReportStarts(Struct, frozen=True, forbid_unknown_fields=True, tag="report starts"):

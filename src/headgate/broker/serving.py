@@ -23,7 +23,9 @@ class Mouth(Protocol):
 
     outbox: Outbox
 
-    def send(self, broker: str, frame: Frame, now: int) -> None: ...
+    def send(self, broker: str, frame: Frame, now: int) -> bool:
+        """Send a frame; false where it can't be, since the link is gone or takes no such frame."""
+        ...
 
     def writable(self, broker: str) -> bool: ...
 
@@ -70,7 +72,13 @@ class ChildSession(Consumer):
             self.mouth.outbox.count("conservative send")
         elif record.version < self.granted.known:
             self.mouth.outbox.count("match at an old version")
-        self.mouth.send(self.child, Data(self.session, self.told, record), now)
+        return self._send(record, now)
+
+    def _send(self, record: Record, now: int) -> Offer:
+        assert self.told is not None
+        if not self.mouth.send(self.child, Data(self.session, self.told, record), now):
+            self.ended(f"the link doesn't take the record at offset {record.offset}", now)
+            return Offer.BLOCKED
         self.told = record.offset
         self.silent_at = None
         return Offer.TAKEN

@@ -58,6 +58,16 @@ class Settings:
     frame_bytes_max: int = 17 * 1024 * 1024
     """Room for the largest answer to a question, 16 MiB, and what is around it."""
 
+    @property
+    def record_bytes_max(self) -> int:
+        """What fits in a frame, and is no more than an event and what is known of it may need."""
+        return min(2 * 1024 * 1024, self.frame_bytes_max - 1_024)
+
+    @property
+    def asked_bytes_max(self) -> int:
+        """What the filters of one session, or the rights in one answer, may take together."""
+        return self.frame_bytes_max // 2
+
     def __post_init__(self) -> None:
         known = self.topology.node_of
         for what, name in (("broker", self.broker), ("policy_host", self.policy_host)):

@@ -49,7 +49,7 @@ class Subscribed:
     interest: Interest | None = None
     outstanding: int = 0
     full: bool = False
-    vector: dict[str, int] = field(default_factory=dict)
+    vector: dict[str, tuple[str, int]] = field(default_factory=dict)
     """What its client has seen, shared by all subscriptions of the client."""
 
     @property
@@ -274,13 +274,22 @@ class Subscriptions:
                 feed = self._feed(delivery.stream, now)
                 if feed is not None and delivery in feed.consumers:
                     feed.want(delivery, wanted, delivery.epoch + 1, now)
-        held, self._held = self._held, {}
-        for delivery in held:
-            self.serve(delivery, now)
+        self._serve_held(now)
 
     def hold(self, delivery: StreamDelivery) -> None:
         self.outbox.count("held for a version")
         self._held[delivery] = None
+
+    def hold_for_older(self, delivery: StreamDelivery, version: int, now: int) -> None:
+        """The past is longer than what was told of it."""
+        principals = delivery.subscribed.principals
+        self._held[delivery] = None
+        self.policy.ask_back(principals, version, self._serve_held, now)
+
+    def _serve_held(self, now: int) -> None:
+        held, self._held = self._held, {}
+        for delivery in held:
+            self.serve(delivery, now)
 
     def serve(self, delivery: StreamDelivery, now: int) -> None:
         if delivery.feed is not None:
@@ -291,9 +300,19 @@ class Subscriptions:
     def delivered(self, delivery: StreamDelivery, record: Record, now: int) -> None:
         """What a client has seen is in the causes of what it publishes from now on."""
         vector = delivery.subscribed.vector
-        for stream, offset in (*record.vector.items(), (record.stream, record.offset)):
-            if stream in vector or len(vector) < VECTOR_MAX:
-                vector[stream] = max(offset, vector.get(stream, 0))
+        seen = record.stream, (record.incarnation, record.offset)
+        for stream, (incarnation, offset) in (*record.vector.items(), seen):
+            before = vector.get(stream)
+            if before is not None and before[0] == incarnation:
+                vector[stream] = (incarnation, max(offset, before[1]))
+            elif before is None and len(vector) >= VECTOR_MAX:
+                self.outbox.count("vector is full")
+            elif before is None or self._current(stream) == incarnation:
+                vector[stream] = (incarnation, offset)
+
+    def _current(self, stream: str) -> str | None:
+        feed = self._feed(stream, 0)
+        return feed.incarnation if feed is not None else None
 
     def wake(self, delivery: StreamDelivery) -> None:
         self._woken.update(delivery.waiters)

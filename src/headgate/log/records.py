@@ -33,7 +33,8 @@ Offset = Annotated[int, Meta(ge=0, le=OFFSET_MAX)]
 Microseconds = Annotated[int, Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
 """Since 1970, in the years 1 to 9999, which are all that a `datetime` can say."""
 Digest = Annotated[bytes, Meta(max_length=32)]
-Vector = Annotated[dict[ShortText, Offset], Meta(max_length=1_024)]
+Vector = Annotated[dict[ShortText, tuple[ShortText, Offset]], Meta(max_length=1_024)]
+"""By stream: its incarnation, and an offset."""
 KnownValue = (
     str | Annotated[int, Meta(ge=INTEGER_MIN, le=INTEGER_MAX)] | float | bool | None
 )  # fmt: skip
@@ -115,3 +116,8 @@ def checked(record: Record) -> Record:
         raise LogError(
             f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
         ) from None
+
+
+def record_bytes(record: Record) -> int:
+    """How many bytes a record takes where it is stored, and on a link."""
+    return len(_encode(record))
