@@ -82,6 +82,7 @@ class Broker:
         self._sessions: dict[int, FollowedFeed] = {}
         self._children: dict[tuple[str, int], ChildSession] = {}
         self._quiet: dict[ChildSession, None] = {}
+        self._asking_feeds: dict[FollowedFeed, None] = {}
         self._parentless: dict[ChildSession, str] = {}
         self._serial = msgspec.json.decode(recovered.kept.get(_SERIAL, b"0"), type=int)
         self._announce_at: int | None = None
@@ -398,6 +399,9 @@ class Broker:
     def send(self, broker: str, frame: Frame, now: int) -> bool:
         return self.neighbours.send(broker, frame, now)
 
+    def wishes_changed(self, feed: FollowedFeed) -> None:
+        self._asking_feeds[feed] = None
+
     def open_session(self, feed: FollowedFeed) -> int:
         number = self.outbox.next_number()
         self._sessions[number] = feed
@@ -592,6 +596,10 @@ class Broker:
 
     def _flush(self) -> None:
         now = self.clock.newest
+        while self._asking_feeds:
+            feeds, self._asking_feeds = self._asking_feeds, {}
+            for feed in feeds:
+                feed.ask(now)
         self.subscriptions.serve_woken(now)
         while self._parentless:
             child, because = self._parentless.popitem()

@@ -98,13 +98,16 @@ class Feed(ABC):
         self._cache: deque[Record] = deque()
         self._cache_bytes = 0
         self._interests: Counter[Interest] = Counter()
+        self._interest_bytes = 0
         self._knowns: Counter[int] = Counter()
+        self._unsettled: dict[Consumer, None] = {}
+        """Those who are not live, or wait for a set to be vouched for."""
 
     # who is served
 
     def add(self, consumer: Consumer, now: int) -> None:
         consumer.feed = consumer.home = self
-        self.consumers[consumer] = None
+        self.consumers[consumer] = self._unsettled[consumer] = None
         self._count(consumer.wanted, 1)
         self.wants_changed(now)
         if consumer.feed is self:
@@ -118,6 +121,7 @@ class Feed(ABC):
     def _release(self, consumer: Consumer) -> None:
         self._settle(consumer)
         del self.consumers[consumer]
+        self._unsettled.pop(consumer, None)
         self._count(consumer.wanted, -1)
         consumer.feed = consumer.home = None
 
@@ -126,6 +130,7 @@ class Feed(ABC):
         self._count(consumer.wanted, -1)
         self._count(wanted, 1)
         consumer.wanted, consumer.epoch = wanted, epoch
+        self._unsettled[consumer] = None
         self.wants_changed(now)
         if consumer.feed is self:
             self.serve(consumer, now)
@@ -133,10 +138,14 @@ class Feed(ABC):
     def _count(self, wanted: InterestSet, sign: int) -> None:
         if not wanted.entries:
             return
+        interests = self._interests
         for entry in wanted.entries:
-            self._interests[entry] += sign
-            if not self._interests[entry]:
-                del self._interests[entry]
+            count = interests[entry] = interests[entry] + sign
+            if not count:
+                del interests[entry]
+                self._interest_bytes -= entry.wire_bytes
+            elif count == sign:
+                self._interest_bytes += entry.wire_bytes
         self._knowns[wanted.known] += sign
         if not self._knowns[wanted.known]:
             del self._knowns[wanted.known]
@@ -160,6 +169,7 @@ class Feed(ABC):
 
     def _not_live(self, consumer: Consumer) -> None:
         consumer.live = False
+        self._unsettled[consumer] = None
         self._live.remove(consumer)
         self._listeners.pop(consumer, None)
 
@@ -209,6 +219,8 @@ class Feed(ABC):
         if consumer.listens:
             self._listeners[consumer] = None
         self._vouch(consumer, now)
+        if not consumer.pending and consumer.live:
+            self._unsettled.pop(consumer, None)
 
     def _offer_from_memory(self, consumer: Consumer, at: int, position: int, now: int) -> bool:
         """Offer what is in memory; false where it stops half-way."""
@@ -245,6 +257,7 @@ class Feed(ABC):
             consumer.version = self.version
         consumer.granted, consumer.granted_epoch = consumer.wanted, consumer.epoch
         if consumer.live:
+            self._unsettled.pop(consumer, None)
             self._live.changed(consumer)
         consumer.vouched(at, version, now)
 
@@ -290,7 +303,7 @@ class Feed(ABC):
 
     def serve_all(self, now: int) -> None:
         """After something has changed for many: serve whoever waits."""
-        for consumer in list(self.consumers):
+        for consumer in list(self._unsettled):
             if consumer.feed is self and (consumer.pending or not consumer.live):
                 self.serve(consumer, now)
 

@@ -9,10 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, final
+from typing import Final, Protocol, final
 
 from headgate.broker.feeds import Consumer, Feed
-from headgate.broker.interests import NOTHING, Interest, InterestSet, consolidated
+from headgate.broker.interests import (
+    ALL,
+    ENTRIES_MAX,
+    NOTHING,
+    Interest,
+    InterestSet,
+    consolidated,
+)
 from headgate.broker.outbox import Outbox
 from headgate.broker.settings import Settings
 from headgate.log.records import Record
@@ -27,6 +34,9 @@ from headgate.peering.frames import (
     Vouched,
 )
 
+_MANY: Final = 256
+"""Sets of more interests than this are changed one change after the other."""
+
 
 class Ways(Protocol):
     """How a feed gets at the next brokers on the way to the host of its stream."""
@@ -36,6 +46,10 @@ class Ways(Protocol):
         ...
 
     def send(self, broker: str, frame: Frame, now: int) -> bool: ...
+
+    def wishes_changed(self, feed: FollowedFeed) -> None:
+        """Let it ask for what it wants once this input is dealt with."""
+        ...
 
     def open_session(self, feed: FollowedFeed) -> int:
         """A number under which frames from the parent find the feed."""
@@ -61,6 +75,8 @@ class Attachment:
 class FollowedFeed(Feed):
     """A stream of another broker."""
 
+    is_apart = False
+
     def __init__(
         self, stream: str, incarnation: str, settings: Settings, outbox: Outbox, ways: Ways
     ) -> None:
@@ -80,19 +96,32 @@ class FollowedFeed(Feed):
     # what is asked for
 
     def wants_changed(self, now: int) -> None:
-        wishes = consolidated([self.wishes], self.settings.asked_bytes_max)
-        if wishes == self._asked and self._attachment is not None:
-            return
-        before, self._asked = self._asked, wishes
-        self._epoch += 1
+        self.ways.wishes_changed(self)
+
+    def ask(self, now: int) -> None:
+        """Say upstream what is wanted now; all that has changed at once."""
         if not self.consumers:
-            self.let_go(now)
-        elif self._attachment is None:
+            return
+        if self._attachment is None:
             if self._retry_at is None:
                 self._attach(now)
-        else:
+            return
+        if len(self._attachment.asked) > 1 and len(self._interests) > _MANY:
+            return  # one change of a large set at a time: the next is asked for when it is vouched
+        wishes = self._consolidated()
+        if wishes != self._asked:
+            before, self._asked = self._asked, wishes
+            self._epoch += 1
             self._attachment.asked[self._epoch] = wishes
             self.ways.send(self._attachment.parent, self._difference(before, wishes), now)
+
+    def _consolidated(self) -> InterestSet:
+        """What the consumers want; what would be too much to say is said as everything."""
+        wishes = self.wishes
+        too_much = self._interest_bytes > self.settings.asked_bytes_max
+        if too_much or len(wishes.entries) > ENTRIES_MAX:
+            return InterestSet(wishes.known, frozenset({ALL}))
+        return consolidated(wishes)
 
     def _difference(self, before: InterestSet, after: InterestSet) -> Subscribe:
         assert self._attachment is not None
@@ -115,6 +144,8 @@ class FollowedFeed(Feed):
             self._give_up("no broker on the way to the host of the stream can be reached", now)
             return
         parent = (fresh or list(brokers))[0]
+        self._epoch += 1
+        self._asked = self._consolidated()
         session = self.ways.open_session(self)
         self._attachment = Attachment(session, parent, {self._epoch: self._asked})
         after, version = self._start_after()
@@ -122,7 +153,7 @@ class FollowedFeed(Feed):
             parent,
             Attach(
                 session, self.stream, self.incarnation, after, version,
-                self._epoch, self._asked.known, wire_entries(self._asked.entries),
+                self._epoch, self._asked.known, wire_entries(self._asked.entries), self.is_apart,
             ),
             now,
         )  # fmt: skip
@@ -248,6 +279,7 @@ class FollowedFeed(Feed):
         self._ledger.append((self.position, vouched))
         self.serve_all(now)
         self._progressed(now)
+        self.ways.wishes_changed(self)
 
     def _attached(self) -> bool:
         return self._attachment is not None and self._attachment.vouched
@@ -275,8 +307,6 @@ class FollowedFeed(Feed):
         if self._attachment is not None and not all(
             one.covers(wanted, version) for one in self._attachment.asked.values()
         ):
-            return False
-        if not self._asked.covers(wanted, version):
             return False
         for start, vouched in reversed(self._ledger):
             if not vouched.covers(wanted, version):
@@ -337,6 +367,8 @@ class FollowedFeed(Feed):
 @final
 class PrivateFeed(FollowedFeed):
     """What one consumer is owed of the past, until the feed of all can serve it."""
+
+    is_apart = True
 
     def __init__(self, home: FollowedFeed, consumer: Consumer) -> None:
         super().__init__(home.stream, home.incarnation, home.settings, home.outbox, home.ways)

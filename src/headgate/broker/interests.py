@@ -22,7 +22,7 @@ ALWAYS: Final = 2**62
 """Known up to this version: for those who are owed the same whatever the policy says."""
 STEPS_MAX: Final = 16
 _COMPARED_MAX: Final = 64
-_ENTRIES_MAX: Final = 50_000
+ENTRIES_MAX: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,8 @@ class InterestSet:
         if not self.entries or self.known > max(other.known, since - 1):
             return False
         missing = other.entries - self.entries
+        if missing and len(self.entries) > _COMPARED_MAX:
+            return ALL in self.entries
         return all(self._covers_one(entry, since) for entry in missing)
 
     def _covers_one(self, wanted: Interest, since: int) -> bool:
@@ -137,37 +139,23 @@ class InterestSet:
             return True
         if wanted is None:
             return False
-        near = sorted((one for one in filters if one is not None), key=str)[:_COMPARED_MAX]
-        return any(covers(one, wanted) for one in near)
+        return any(covers(one, wanted) for one in filters if one is not None)
 
 
 NOTHING: Final = InterestSet()
+ALL: Final = Interest.always(Filter.everything())
 
 
-def consolidated(sets: Iterable[InterestSet], bytes_max: int = 2**62) -> InterestSet:
-    """One set that is owed all that these are: like interests once, covered ones not at all.
-
-    What would be too much to say is said as everything: routing errs on the wide side.
-    """
-    entries: dict[Interest, None] = {}
-    known = ALWAYS
-    for one in sets:
-        if one.entries:
-            known = min(known, one.known)
-            entries.update(dict.fromkeys(one.entries))
-    if len(entries) > _ENTRIES_MAX or sum(one.wire_bytes for one in entries) > bytes_max:
-        return InterestSet(known, frozenset({Interest.always(Filter.everything())}))
-    if len(entries) < 2:
-        return InterestSet(known, frozenset(entries))
-    ordered = sorted(entries, key=lambda entry: entry.to_wire())
-    if len(ordered) > _COMPARED_MAX:
-        return InterestSet(known, frozenset(ordered))
-    kept: list[Interest] = list(ordered)
+def consolidated(wishes: InterestSet) -> InterestSet:
+    """A set that is owed the same, without interests that others stand for."""
+    if not 1 < len(wishes.entries) <= _COMPARED_MAX:
+        return wishes
+    kept = ordered = sorted(wishes.entries, key=Interest.to_wire)
     for entry in ordered:
         others = [other for other in kept if other is not entry]
-        if any(_stands_for(other, entry, known) for other in others):
+        if any(_stands_for(other, entry, wishes.known) for other in others):
             kept = others
-    return InterestSet(known, frozenset(kept))
+    return InterestSet(wishes.known, frozenset(kept))
 
 
 def _stands_for(wide: Interest, narrow: Interest, known: int) -> bool:

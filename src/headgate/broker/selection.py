@@ -15,7 +15,7 @@ from headgate.log.records import Record
 from headgate.matching.index import FilterIndex
 
 ASKED_MAX: Final = 24
-"""Up to so many are asked one after the other."""
+"""Up to so many interests are asked one after the other."""
 
 
 class Owed(Protocol):
@@ -34,6 +34,8 @@ class Selection(Generic[C]):
     def __init__(self) -> None:
         self._consumers: dict[C, tuple[Filter, ...] | None] = {}
         """With the filters under which they are in the index; `None` for who is owed everything."""
+        self._asked = 0
+        self._counted: dict[C, int] = {}
         self._order: dict[C, int] = {}
         self._added = 0
         self._index: FilterIndex | None = None
@@ -51,6 +53,7 @@ class Selection(Generic[C]):
 
     def add(self, consumer: C) -> None:
         self._consumers[consumer] = ()
+        self._count(consumer)
         self._order[consumer] = self._added = self._added + 1
         if self._index is not None:
             self._put(consumer)
@@ -59,20 +62,27 @@ class Selection(Generic[C]):
         if self._index is not None:
             self._take_out(consumer)
         del self._consumers[consumer], self._order[consumer]
+        self._asked -= self._counted.pop(consumer)
 
     def changed(self, consumer: C) -> None:
         """What a consumer is owed is another set now."""
+        self._count(consumer)
         if self._index is not None:
             filters = self._filters(consumer)
             if filters != self._consumers[consumer]:
                 self._take_out(consumer)
                 self._put(consumer)
 
+    def _count(self, consumer: C) -> None:
+        before, count = self._counted.get(consumer, 0), len(consumer.granted.entries) or 1
+        self._counted[consumer] = count
+        self._asked += count - before
+
     def owed(self, record: Record) -> Sequence[C]:
         """Those who are owed a record, in the order in which they came; a marker nobody is."""
         if record.body is None:
             return ()
-        if len(self._consumers) <= ASKED_MAX:
+        if self._asked <= ASKED_MAX:
             self._index = None
             return [one for one in self._consumers if one.granted.wants(record)]
         if self._index is None or record.version != self._version:
@@ -86,7 +96,7 @@ class Selection(Generic[C]):
     def _rebuild(self, version: int) -> None:
         if self._index is None:
             self._index = FilterIndex()
-            self._numbers, self._of_number, self._everything = {}, {}, {}
+            self._numbers, self._of_number, self._everything, self._free = {}, {}, {}, []
             self._consumers = dict.fromkeys(self._consumers, ())
         self._version = version
         for consumer in list(self._consumers):

@@ -45,6 +45,7 @@ class ChildSession(Consumer):
         wanted = InterestSet(frame.known, _interests(frame.entries))
         after = None if frame.after == LATEST else frame.after
         super().__init__(wanted, frame.epoch, after, frame.version)
+        self.has_seen = not frame.apart
         self.mouth = mouth
         self.child = child
         self.session = frame.session

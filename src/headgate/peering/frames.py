@@ -65,6 +65,8 @@ class Attach(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, t
     known: Offset
     """Up to this version the entries say what is owed; beyond it everything is."""
     entries: Entries
+    apart: bool = False
+    """Serve it apart from others: its offset is one that somebody named, not one that was seen."""
 
 
 class Subscribe(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="subscribe"):
