@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,6 @@ from headgate.broker.interests import (
 from headgate.filters.filter import Filter
 from headgate.log.records import Record
 from headgate.model.errors import FilterError, FilterTooComplexError
-from headgate.model.limits import FilterLimits
 from tests.broker.parts import record, stepwise, wishes
 
 VERSIONS = range(6)
@@ -145,8 +145,15 @@ def test_nonsense_is_no_interest(steps: list[tuple[int, str]]) -> None:
 
 
 def test_a_comparison_that_takes_too_long_is_a_no() -> None:
-    tiny = Filter.parse("a = 1 AND b = 2", FilterLimits(covering_sets=1))
+    random = Random(3)
+    names = [f"a{at}" for at in range(60)]
+    clauses = [
+        " AND ".join(f"{name} = {random.choice(('TRUE', 'FALSE'))}" for name in chosen)
+        for chosen in (random.sample(names, 3) for _ in range(300))
+    ]
+    hard = Filter.parse(" OR ".join(f"({clause})" for clause in clauses))
+    narrow = Filter.parse(" AND ".join(f"{name} IS BOOLEAN" for name in names))
     with pytest.raises(FilterTooComplexError):
-        tiny.covers(Filter.parse("a = 1 AND b = 2 AND c = 3"))
-    assert not covers(tiny, Filter.parse("a = 1 AND b = 2 AND c = 3"))
-    assert covers(tiny, tiny)
+        hard.covers(narrow)
+    assert not covers(hard, narrow)
+    assert covers(hard, hard)
