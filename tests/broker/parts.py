@@ -81,8 +81,9 @@ class Paths:
     def next_brokers(self, stream: str) -> Sequence[str]:
         return self.brokers
 
-    def send(self, broker: str, frame: Frame, now: int) -> None:
+    def send(self, broker: str, frame: Frame, now: int) -> bool:
         self.sent.append((broker, frame))
+        return True
 
     def open_session(self, feed: FollowedFeed) -> int:
         self.sessions[len(self.sessions) + 1] = feed
@@ -91,7 +92,7 @@ class Paths:
     def close_session(self, session: int) -> None:
         pass
 
-    def admits(self, broker: str, record: Record) -> bool | None:
+    def admits(self, broker: str, record: Record, now: int) -> bool | None:
         return True
 
 
