@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from headgate.broker.effects import Delivery
@@ -173,7 +174,10 @@ def test_john_doe_receives_what_figure_1_says(hops: int) -> None:
             pump.publish("b0", publisher, b'{"type":"%b","issue":"%b"}' % (
                 kind.encode(), name.encode()
             ))  # fmt: skip
-    given = [(one.version, one.event.to_json()) for one in pump.heard(names[-1], john, Delivery)]
+    given = [
+        (one.version, msgspec.json.decode(one.event.to_json())["type"])
+        for one in pump.heard(names[-1], john, Delivery)
+    ]
     assert given == [(1, "quote"), (2, "news"), (2, "report"), (3, "quote"), (3, "quote")]
     exactly_what_the_gate_gives(
         pump, names[-1], john, "john", "issue = 'ibm'", host="b0"
