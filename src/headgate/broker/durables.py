@@ -77,7 +77,8 @@ class Durables:
         else:
             # One series for all: who holds an old number of a name that was made anew has none.
             attachment = self._attachments = self._attachments + 1
-            self._outbox.keep(_ATTACHMENTS, msgspec.json.encode(attachment))
+        # Asked again, all of it is kept again: the first time it may not have been.
+        self._outbox.keep(_ATTACHMENTS, msgspec.json.encode(self._attachments))
         one = Durable(
             asked.principal, asked.name, asked.domain, asked.filter, asked.causal, attachment,
             asked.broker, asked.boot, asked.nonce, before.positions if before is not None else {},

@@ -6,6 +6,7 @@ interest in it is vouched for, and a snapshot taken after that is here.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, final
@@ -98,7 +99,7 @@ class PolicyFollowing:
         self._answer: tuple[int, int] | None = None
         """When a question was asked, and the version that its answer told of."""
         self._ask_at: int | None = None
-        self._question = 0
+        self._questions: deque[tuple[int, int]] = deque()
 
     def start(self, feed: Feed, now: int) -> None:
         """Begin to follow."""
@@ -322,6 +323,8 @@ class PolicyFollowing:
                 self._answer = max(self._answer or (asked_at, 0), (asked_at, said.version))
                 self._renew()
 
-        # A lease counts from when its question was asked: an old question is no use any more.
-        self._asking.forget(self._question)
-        self._question = self._asking.ask(self._settings.policy_host, AskVersion(), answered, now)
+        # A lease counts from when its question was asked: one as old as that is no use any more.
+        while self._questions and self._questions[0][0] <= now - self._settings.lease_us:
+            self._asking.forget(self._questions.popleft()[1])
+        number = self._asking.ask(self._settings.policy_host, AskVersion(), answered, now)
+        self._questions.append((now, number))
