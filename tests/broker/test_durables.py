@@ -140,3 +140,25 @@ def test_a_name_is_bound_to_its_filter() -> None:
     refused = host.take("t", 2, filter_="a = 2")
     assert "`a = 1`" in refused.refused
     assert host.notified == []
+
+
+def test_what_is_still_acknowledged_while_a_name_is_ended_does_not_bring_it_back() -> None:
+    host = Host()
+    number = host.take("s").attachment
+    host.ask_keep(number, forget=True)
+    host.ask_keep(number, 9)
+    host.disk.store()
+    for one in (host, host.restarted()):
+        assert one.take("t", 2, filter_="a = 2").refused == ""
+
+
+def test_a_name_that_is_taken_while_it_is_ended_by_another_stays() -> None:
+    host = Host()
+    number = host.take("s").attachment
+    host.ask_keep(number, forget=True)
+    host.ask_take("t", 2)
+    host.disk.store()
+    taken = host.answers[-1]
+    assert isinstance(taken, Taken)
+    for one in (host, host.restarted()):
+        assert one.keep(taken.attachment, 5) == PositionsKept(True)
