@@ -13,6 +13,7 @@ from headgate.broker.neighbours import Neighbours
 from headgate.broker.outbox import Outbox
 from headgate.broker.questions import Answer, Question, answer, encode, question
 from headgate.broker.settings import Settings
+from headgate.peering.errors import PeerError
 from headgate.peering.frames import Reply, Request
 
 Answered = Callable[[Answer, int, int], None]
@@ -94,14 +95,25 @@ class Asking:
             self._pass_on(frame.origin, reply, then)
 
         if frame.origin in self._settings.topology.node_of:
-            self._handle(frame.origin, question(frame.body), respond, now)
+            try:
+                asked = question(frame.body)
+            except PeerError:
+                # Not the fault of the neighbour, who only passed it on.
+                self._outbox.count("nonsense asked")
+                return
+            self._handle(frame.origin, asked, respond, now)
 
     def on_reply(self, frame: Reply, now: int) -> None:
         if frame.origin != self._settings.broker:
             if frame.origin in self._settings.topology.node_of:
                 self._pass_on(frame.origin, frame, now)
         elif frame.boot == self._boot:
-            self._answered(frame.number, answer(frame.body), now)
+            try:
+                said = answer(frame.body)
+            except PeerError:
+                self._outbox.count("nonsense answered")
+                return
+            self._answered(frame.number, said, now)
 
     def _answered(self, number: int, said: Answer, now: int) -> None:
         one = self._open.pop(number, None)

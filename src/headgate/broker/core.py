@@ -5,31 +5,23 @@ Time never goes back in here (see `Clock`). After each input the world takes the
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, final
 
-import msgspec
-
 from headgate.broker import foreign
-from headgate.broker.advertisements import Advertised
 from headgate.broker.asking import Asking, Respond
+from headgate.broker.children import Children
 from headgate.broker.clients import Clients
 from headgate.broker.clock import Clock
 from headgate.broker.durables import Durables
 from headgate.broker.effects import Effect, Recovered, RequestRefused
-from headgate.broker.feeds import Feed
-from headgate.broker.following import FollowedFeed
-from headgate.broker.foreign import ForeignChild
 from headgate.broker.hosting import Hosting
 from headgate.broker.neighbours import Neighbours
 from headgate.broker.outbox import Outbox
 from headgate.broker.policy_following import PolicyFollowing
-from headgate.broker.policy_hosting import INCARNATION as POLICY_INCARNATION
 from headgate.broker.policy_hosting import PolicyHosting
 from headgate.broker.questions import (
-    Answer,
     AskRights,
     AskVersion,
     KeepPositions,
@@ -40,12 +32,13 @@ from headgate.broker.questions import (
     TakenOver,
     VersionIs,
 )
-from headgate.broker.serving import ChildSession
+from headgate.broker.reporting import Reporting
 from headgate.broker.settings import Settings
+from headgate.broker.streams import Streams
 from headgate.broker.subscriptions import Subscribed, Subscriptions
 from headgate.filters.filter import Filter
 from headgate.log.records import OFFSET_MAX, POLICY, KnownValue, Record, moment_of
-from headgate.model.errors import HeadgateError, named
+from headgate.model.errors import named
 from headgate.peering.errors import PeerError
 from headgate.peering.frames import (
     Announce,
@@ -61,7 +54,6 @@ from headgate.peering.frames import (
     Vouched,
 )
 from headgate.rights.changes import Batch
-from headgate.rights.rules import parse_filter
 from headgate.rights.subscriptions import Subscription
 
 _SERIAL: Final = "announced"
@@ -77,17 +69,6 @@ class Broker:
         self.outbox = Outbox()
         self.clock = Clock(now)
         self._boot = boot
-        self._announced: dict[str, Announce] = {}
-        self._followed: dict[str, FollowedFeed] = {}
-        self._sessions: dict[int, FollowedFeed] = {}
-        self._children: dict[tuple[str, int], ChildSession] = {}
-        self._quiet: dict[ChildSession, None] = {}
-        self._asking_feeds: dict[FollowedFeed, None] = {}
-        self._parentless: dict[ChildSession, str] = {}
-        self._serial = msgspec.json.decode(recovered.kept.get(_SERIAL, b"0"), type=int)
-        self._announce_at: int | None = None
-        self._report_at: int | None = None
-        self._reporting = False
         self.hosting = Hosting(settings, self.outbox, recovered, boot, self.clock)
         self.neighbours = Neighbours(
             settings, self.outbox, boot, now,
@@ -99,24 +80,41 @@ class Broker:
         if settings.broker == settings.policy_host:
             self.policy_hosting = PolicyHosting(settings, self.outbox, recovered, now)
             self.durables = Durables(self.outbox, recovered.kept, self._notify)
+        self.streams = Streams(
+            settings, self.outbox, self.neighbours, self.hosting, recovered,
+            policy_feed=self.policy_hosting.feed if self.policy_hosting is not None else None,
+            found=self._stream_found, lost=self._stream_lost,
+        )  # fmt: skip
+        self.children = Children(settings, self.outbox, self.neighbours, self.hosting, self.streams)
         self.policy = PolicyFollowing(
             settings, self.outbox, self.asking, learnt=self._learnt, changed=self._changed
         )
+        self.streams.policy = self.children.policy = self.policy
+        self.reporting = Reporting(settings, self.hosting, self.asking)
         self.clients = Clients(
             settings, self.outbox, self.policy, self.hosting, self.asking, boot,
-            self._announce_own,
+            self.streams.announce,
         )  # fmt: skip
         self.subscriptions = Subscriptions(
-            settings, self.outbox, self.policy, self.hosting,
-            streams=self._streams, feed=self.feed, advertised=self._advertised_on,
+            settings,
+            self.outbox,
+            self.policy,
+            self.hosting,
+            self.streams,
             keep_start=self.clients.keep_start,
-        )  # fmt: skip
+        )
         self.clients.subscriptions = self.subscriptions
-        self._announce_own(now)
-        if not settings.routes_only or settings.foreign:
-            self._follow_policy(now)
-        for domain in sorted(set(settings.foreign.values())):
-            self.policy.hold(domain, self._domain_known, now)
+        self._begin(now)
+
+    def _begin(self, now: int) -> None:
+        """Say what is hosted here, and follow the policy."""
+        self.streams.announce(now)
+        if not self.settings.routes_only or self.settings.foreign:
+            feed = self.streams.feed(POLICY)
+            assert feed is not None
+            self.policy.start(feed, now)
+        for domain in sorted(set(self.settings.foreign.values())):
+            self.policy.hold(domain, self.children.learnt, now)
 
     @property
     def counts(self) -> Counter[str]:
@@ -145,11 +143,8 @@ class Broker:
     def set_writable(self, link: int, writable: bool, now: int) -> None:
         now = self.clock.enter(now)
         broker = self.neighbours.set_writable(link, writable)
-        for child in list(self._children.values()):
-            if child.child == broker and child.waits and child.feed is not None:
-                child.waits = False
-                child.feed.serve(child, now)
-                child.break_silence(now)
+        if broker is not None:
+            self.children.writable_again(broker, now)
 
     # storage
 
@@ -181,10 +176,8 @@ class Broker:
             self.policy.next_timer(),
             self.subscriptions.next_timer(),
             self.hosting.retry_at,
-            self._report_at,
-            self._announce_at,
-            *(feed.next_timer() for feed in self._followed.values()),
-            *(child.silent_at for child in self._quiet),
+            self.streams.next_timer(),
+            self.children.next_timer(),
         ]
         if self.policy_hosting is not None:
             due = self.policy_hosting.next_timer()
@@ -199,18 +192,10 @@ class Broker:
         self.policy.on_timer(now)
         self.subscriptions.on_timer(now)
         self.hosting.on_timer(now)
-        for feed in list(self._followed.values()):
-            feed.on_timer(now)
-        for child in list(self._quiet):
-            if child.silent_at is not None and child.silent_at <= now:
-                child.break_silence(now)
+        self.streams.on_timer(now)
+        self.children.on_timer(now)
         if self.policy_hosting is not None:
             self.policy_hosting.on_timer(self.clock.wall(now), moment_of)
-        if self._announce_at is not None and now >= self._announce_at:
-            self._announce_at = None
-            self._announce_own(now)
-        if self._report_at is not None and now >= self._report_at:
-            self._report_starts(now)
 
     # clients
 
@@ -287,183 +272,20 @@ class Broker:
             raise ValueError(f"the policy's host is `{self.settings.policy_host}`: ask there")
         self.policy_hosting.administer(client, request, batch, expected)
 
-    # streams
-
-    def _streams(self) -> Iterator[str]:
-        yield POLICY
-        yield from sorted(self._announced)
-
-    def feed(self, stream: str, now: int) -> Feed | None:
-        """A stream as it is seen here; nothing where it is not known."""
-        if stream in self.hosting:
-            return self.hosting.feed(stream)
-        if stream == POLICY and self.policy_hosting is not None:
-            return self.policy_hosting.feed
-        followed = self._followed.get(stream)
-        if followed is None:
-            incarnation = self._incarnation(stream)
-            if incarnation is None:
-                return None
-            followed = self._followed[stream] = FollowedFeed(
-                stream, incarnation, self.settings, self.outbox, self
-            )
-        return followed
-
-    def _incarnation(self, stream: str) -> str | None:
-        if stream == POLICY:
-            return POLICY_INCARNATION
-        announced = self._announced.get(stream)
-        return announced.incarnation if announced is not None else None
-
-    def _host(self, stream: str) -> str:
-        return self.settings.policy_host if stream == POLICY else self._announced[stream].host
-
-    def _announce_own(self, now: int) -> None:
-        """Say what is hosted here, once its incarnations can't be forgotten."""
-        self._serial += 1
-        serial = self._serial
-        self.outbox.keep(_SERIAL, msgspec.json.encode(serial))
-
-        def stored(now: int) -> None:
-            for feed in self.hosting.feeds():
-                ads = self.hosting.advertised(feed.stream)
-                said = None if ads is None else tuple((str(one), after) for one, after in ads)
-                self._take_announcement(
-                    Announce(self.settings.broker, feed.stream, feed.incarnation, serial, said),
-                    None,
-                    now,
-                )
-
-        def lost(because: str, now: int) -> None:
-            self._announce_at = now + self.settings.ask_again_us
-
-        self.outbox.when_stored(stored, lost, now)
-
-    def _take_announcement(self, said: Announce, source: str | None, now: int) -> None:
-        before = self._announced.get(said.stream)
-        if source is not None and said.host == self.settings.broker:
-            # What others remember of us from before our disk was lost.
-            if said.serial >= self._serial and said != before:
-                self._serial = said.serial
-                self._announce_own(now)
-            return
-        if before is not None and before.serial >= said.serial:
-            return
-        if said.host not in self.settings.topology.node_of or said.stream == POLICY:
-            raise PeerError(
-                f"expected a stream of a broker of this network, found {named(said.stream)}"
-            )
-        if source in self.settings.foreign and source not in self.settings.topology.towards(
-            self.settings.broker, said.host
-        ):
-            raise PeerError(f"expected a stream of the domain itself, found {named(said.stream)}")
-        self._announced[said.stream] = said
-        for broker in self.neighbours.all():
-            if broker != source:
-                self.neighbours.send(broker, said, now)
-        if before is not None and before.incarnation != said.incarnation:
-            self._replace(said.stream, now)
-        followed = self._followed.get(said.stream)
-        if followed is not None:
-            followed.parent_found(now)
-        self.subscriptions.stream_found(said.stream, now)
-
-    def _advertised_on(self, stream: str) -> Advertised | None:
-        """What may be published on a stream; `None` for anything."""
-        said = self._announced.get(stream)
-        if said is None or said.advertised is None:
-            return None
-        return tuple((parse_filter(text), after) for text, after in said.advertised)
-
-    def _replace(self, stream: str, now: int) -> None:
-        """A stream goes on under another incarnation."""
-        followed = self._followed.pop(stream, None)
-        if followed is None:
-            return
-        for consumer in list(followed.consumers):
-            consumer.ended("the stream goes on under another incarnation", now)
-        self.subscriptions.stream_lost(stream, now)
-        followed.let_go(now)
-
-    # what a followed feed asks for
-
-    def next_brokers(self, stream: str) -> Sequence[str]:
-        me = self.settings.broker
-        ways = self.neighbours.reachable(self.settings.topology.towards(me, self._host(stream)))
-        if len(ways) < 2 or ways[0] == self._host(stream):
-            return ways
-        # Streams take different ways, so that redundant brokers share the load.
-        turn = zlib.crc32(f"{me} {stream}".encode()) % len(ways)
-        return [*ways[turn:], *ways[:turn]]
-
-    def send(self, broker: str, frame: Frame, now: int) -> bool:
-        return self.neighbours.send(broker, frame, now)
-
-    def wishes_changed(self, feed: FollowedFeed) -> None:
-        self._asking_feeds[feed] = None
-
-    def open_session(self, feed: FollowedFeed) -> int:
-        number = self.outbox.next_number()
-        self._sessions[number] = feed
-        return number
-
-    def close_session(self, session: int) -> None:
-        self._sessions.pop(session, None)
-
-    def admits(self, broker: str, record: Record, now: int) -> bool | None:
-        domain = self.settings.foreign.get(broker)
-        return True if domain is None else foreign.admits(domain, self.policy, record, now)
-
-    # what a child session asks for
-
-    def writable(self, broker: str) -> bool:
-        return self.neighbours.writable(broker)
-
-    def quiet(self, session: ChildSession, now: int) -> None:
-        if session.silent_at is None:
-            wait = 0 if session.stream == POLICY else self.settings.silence_us
-            session.silent_at = now + wait
-            self._quiet[session] = None
-
-    def child_ended(self, session: ChildSession, because: str, now: int) -> None:
-        self._parentless[session] = because
-
-    # frames
+    # neighbours
 
     def _heard(self, broker: str, frame: Frame, now: int) -> None:
         match frame:
-            case Data():
-                feed = self._sessions.get(frame.session)
-                if feed is not None:
-                    if (frame.record.stream, frame.record.incarnation) != (
-                        feed.stream, feed.incarnation,
-                    ):  # fmt: skip
-                        raise PeerError(
-                            f"expected a record of {named(feed.stream)} on session "
-                            f"{frame.session}, found one of {named(frame.record.stream)}"
-                        )
-                    _check_event(frame.record)
-                    feed.on_data(frame, now)
-            case Silence():
-                feed = self._sessions.get(frame.session)
-                if feed is not None:
-                    feed.on_silence(frame, now)
-            case Vouched():
-                feed = self._sessions.get(frame.session)
-                if feed is not None:
-                    feed.on_vouched(frame, now)
-            case Ended():
-                feed = self._sessions.get(frame.session)
-                if feed is not None:
-                    feed.session_ended(now)
+            case Data() | Silence() | Vouched() | Ended():
+                self.streams.heard(broker, frame, now)
             case Attach():
-                self._attach(broker, frame, now)
+                self.children.attach(broker, frame, now)
             case Subscribe():
-                self._subscribe(broker, frame, now)
+                self.children.subscribe(broker, frame, now)
             case Detach():
-                self._drop_child((broker, frame.session), now)
+                self.children.drop((broker, frame.session), now)
             case Announce():
-                self._take_announcement(frame, broker, now)
+                self.streams.take_announcement(frame, broker, now)
             case Request():
                 domain = self.settings.foreign.get(broker)
                 if domain is None or foreign.may_ask(domain, self.policy):
@@ -473,62 +295,18 @@ class Broker:
             case _:
                 raise PeerError(f"expected no `{type(frame).__name__}` on an open link")
 
-    def _attach(self, broker: str, frame: Attach, now: int) -> None:
-        key = broker, frame.session
-        if key in self._children:
-            return  # the frame came twice
-        feed = self.feed(frame.stream, now)
-        because = None
-        if feed is None:
-            because = f"the stream {named(frame.stream)} is not known here"
-        elif feed.incarnation != frame.incarnation:
-            because = f"{named(frame.stream)} has another incarnation here"
-        elif frame.stream in self.hosting and frame.after > (feed.position or 0):
-            because = f"{named(frame.stream)} ends at {feed.position}, before {frame.after}"
-        elif len(self._children) >= _SESSIONS_MAX:
-            because = f"this broker serves {_SESSIONS_MAX:,} sessions already"
-        if because is not None:
-            self.neighbours.send(broker, Ended(frame.session, because), now)
-            return
-        assert feed is not None
-        domain = self.settings.foreign.get(broker)
-        if domain is None:
-            child = ChildSession(self, broker, frame)
-        else:
-            child = ForeignChild(self, broker, frame, domain, self.policy)
-        self._children[key] = child
-        upstream = isinstance(feed, FollowedFeed)
-        feed.add(child, now)
-        self.outbox.count(
-            "attach upstream" if upstream and child.granted_epoch < 0 else "attach served here"
-        )
-
-    def _subscribe(self, broker: str, frame: Subscribe, now: int) -> None:
-        child = self._children.get((broker, frame.session))
-        if child is not None and child.home is not None:
-            wanted = child.changed(frame)
-            if wanted is not None:
-                child.home.want(child, wanted, child.epoch_of(frame), now)
-
-    def _drop_child(self, key: tuple[str, int], now: int) -> None:
-        child = self._children.pop(key, None)
-        if child is not None:
-            self._quiet.pop(child, None)
-            feed = self.feed(child.stream, now)
-            if feed is not None:
-                feed.remove(child, now)
-
     def _found(self, broker: str, now: int) -> None:
-        for said in self._announced.values():
-            self.neighbours.send(broker, said, now)
-        for feed in list(self._followed.values()):
-            feed.parent_found(now)
+        self.streams.neighbour_found(broker, now)
 
     def _lost(self, broker: str, now: int) -> None:
-        for key in [key for key in self._children if key[0] == broker]:
-            self._drop_child(key, now)
-        for feed in list(self._followed.values()):
-            feed.parent_lost(broker, now)
+        self.children.neighbour_lost(broker, now)
+        self.streams.neighbour_lost(broker, now)
+
+    def _stream_found(self, stream: str, now: int) -> None:
+        self.subscriptions.stream_found(stream, now)
+
+    def _stream_lost(self, stream: str, now: int) -> None:
+        self.subscriptions.stream_lost(stream, now)
 
     # questions
 
@@ -538,7 +316,7 @@ class Broker:
             self.clients.taken_over(asked, now)
             respond(Noted(), now)
         elif hosting is None or durables is None:
-            raise PeerError(f"the policy's host is `{self.settings.policy_host}`, not this broker")
+            self.outbox.count("question to another")  # the policy has another host
         else:
             match asked:
                 case AskVersion():
@@ -557,11 +335,6 @@ class Broker:
 
     # the policy
 
-    def _follow_policy(self, now: int) -> None:
-        feed = self.feed(POLICY, now)
-        assert feed is not None
-        self.policy.start(feed, now)
-
     def _learnt(self, version: int, now: int) -> None:
         """First the version begins on the streams of this broker, then it holds for its clients."""
         self.hosting.learn(version, now)
@@ -569,65 +342,16 @@ class Broker:
     def _changed(self, touched: list[str], now: int) -> None:
         self.clients.changed(touched, now)
         self.subscriptions.learnt(touched, now)
-        if self.settings.foreign:
-            self._domain_known(now)
-
-    def _domain_known(self, now: int) -> None:
-        for child in list(self._children.values()):
-            if isinstance(child, ForeignChild):
-                child.learnt(now)
-
-    def _report_starts(self, now: int) -> None:
-        """Tell the policy's host of starting points until it keeps them."""
-        self._report_at = None
-        for stream, points in self.hosting.unreported.items():
-            if points and not self._reporting:
-                self._reporting = True
-                self._report(stream, dict(points), now)
-
-    def _report(self, stream: str, points: dict[int, int], now: int) -> None:
-        def answered(said: Answer, asked_at: int, now: int) -> None:
-            self._reporting = False
-            self.hosting.reported(stream, points)
-
-        self.asking.ask(self.settings.policy_host, ReportStarts(stream, points), answered, now)
+        self.children.learnt(now)
 
     # after each input
 
     def _flush(self) -> None:
         now = self.clock.newest
-        while self._asking_feeds:
-            feeds, self._asking_feeds = self._asking_feeds, {}
-            for feed in feeds:
-                feed.ask(now)
+        self.streams.ask(now)
         self.subscriptions.serve_woken(now)
-        while self._parentless:
-            child, because = self._parentless.popitem()
-            key = child.child, child.session
-            if self._children.get(key) is child:
-                self._drop_child(key, now)
-                self.neighbours.send(child.child, Ended(child.session, because), now)
-        if not self._reporting and any(self.hosting.unreported.values()):
-            self._report_starts(now)
-        for child in list(self._quiet):
-            if child.silent_at is None:
-                del self._quiet[child]
-            elif child.stream == POLICY:
-                child.break_silence(now)
-                del self._quiet[child]
-        for stream, feed in list(self._followed.items()):
-            if not feed.consumers:
-                feed.let_go(now)
-                del self._followed[stream]
+        self.children.part(now)
+        self.reporting.report(now)
+        self.children.speak(now)
+        self.streams.let_go(now)
         self.neighbours.flush()
-
-
-def _check_event(record: Record) -> None:
-    """Refuse a record that can't be read, before it goes anywhere."""
-    if record.body is not None:
-        try:
-            record.event  # noqa: B018  # reading it once is the check
-        except HeadgateError as problem:
-            raise PeerError(
-                f"expected an event at offset {record.offset} of {named(record.stream)}: {problem}"
-            ) from None

@@ -50,6 +50,8 @@ class Durables:
         self._outbox = outbox
         self._notify = notify
         self._all: dict[tuple[str, str], Durable] = {}
+        self._ending: dict[tuple[str, str], Durable] = {}
+        """Those of which it is being stored that they are over."""
         self._attachments = msgspec.json.decode(kept.get(_ATTACHMENTS, b"0"), type=int)
         for key, value in sorted(kept.items()):
             if key.startswith(_KEY):
@@ -107,6 +109,8 @@ class Durables:
             respond(PositionsKept(False), now)
         elif asked.forget:
             self._forget(one, respond)
+        elif self._ending.get(key) is one:
+            respond(PositionsKept(False), now)  # asked before its end, and again
         else:
             grown = msgspec.structs.replace(one, positions=_grown(one.positions, asked.positions))
             self._keep(grown, lambda now: respond(PositionsKept(True), now))
@@ -114,9 +118,14 @@ class Durables:
     def _forget(self, one: Durable, respond: Callable[[PositionsKept, int], None]) -> None:
         """Until it is stored that it is over, it is not."""
 
+        key = one.principal, one.name
+        self._ending[key] = one
+
         def stored(now: int) -> None:
-            if self._all.get((one.principal, one.name)) is one:
-                del self._all[one.principal, one.name]
+            if self._all.get(key) is one:
+                del self._all[key]
+            if self._ending.get(key) is one:
+                del self._ending[key]
             respond(PositionsKept(True), now)
 
         self._outbox.keep(_key(one), None, stored, lambda *_: None)

@@ -93,6 +93,11 @@ class FollowedFeed(Feed):
         self._avoided: dict[str, None] = {}
         self._retry_at: int | None = None
 
+    @property
+    def parent(self) -> str | None:
+        """The broker that it is attached at."""
+        return self._attachment.parent if self._attachment is not None else None
+
     # what is asked for
 
     def wants_changed(self, now: int) -> None:

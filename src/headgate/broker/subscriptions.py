@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, final
 
-from headgate.broker.advertisements import Advertised, first_wanted
+from headgate.broker.advertisements import first_wanted
 from headgate.broker.deliveries import StreamDelivery
 from headgate.broker.effects import Started, SubscriptionEnded
-from headgate.broker.feeds import Feed
 from headgate.broker.hosting import Hosting
 from headgate.broker.interests import STEPS_MAX, Interest, InterestSet
 from headgate.broker.outbox import Outbox
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.settings import Settings
+from headgate.broker.streams import Streams
 from headgate.filters.filter import Filter
 from headgate.log.digests import RunningDigest
 from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, Record
@@ -59,7 +59,6 @@ class Subscribed:
 
 
 KeepStart = Callable[[Subscribed, str, str, int, Callable[[int], None], int], None]
-GetFeed = Callable[[str, int], Feed | None]
 
 
 @final
@@ -72,18 +71,16 @@ class Subscriptions:
         outbox: Outbox,
         policy: PolicyFollowing,
         hosting: Hosting,
+        streams: Streams,
         *,
-        streams: Callable[[], Iterable[str]],
-        feed: GetFeed,
-        advertised: Callable[[str], Advertised | None],
         keep_start: KeepStart,
     ) -> None:
         self.settings = settings
         self.outbox = outbox
         self.policy = policy
         self.hosting = hosting
-        self._streams, self._feed, self._keep_start = streams, feed, keep_start
-        self._advertised = advertised
+        self._streams = streams
+        self._keep_start = keep_start
         self._all: dict[Subscribed, None] = {}
         self._held: dict[StreamDelivery, None] = {}
         self._woken: dict[StreamDelivery, None] = {}
@@ -98,7 +95,7 @@ class Subscriptions:
         if self._checkpoint_at is None:
             self._checkpoint_at = now + self.settings.checkpoint_us
         subscribed.interest = self._interest(subscribed)
-        for stream in list(self._streams()):
+        for stream in list(self._streams.names()):
             self._attach(subscribed, stream, now)
 
     def stream_found(self, stream: str, now: int) -> None:
@@ -108,7 +105,7 @@ class Subscriptions:
     def _attach(self, subscribed: Subscribed, stream: str, now: int) -> None:
         if stream in subscribed.deliveries or not self._may_reach(subscribed, stream):
             return
-        feed = self._feed(stream, now) if self._is_published(subscribed, stream) else None
+        feed = self._streams.feed(stream) if self._is_published(subscribed, stream) else None
         if feed is None:
             return
         incarnation, at = subscribed.after.pop(stream, ("", None))
@@ -130,7 +127,7 @@ class Subscriptions:
 
         Who was not attached for that reason starts, when it is, where the first of it may stand.
         """
-        advertised = self._advertised(stream)
+        advertised = self._streams.advertised(stream)
         if advertised is None:
             return True
         assert subscribed.interest is not None
@@ -232,7 +229,7 @@ class Subscriptions:
     def _detach(self, delivery: StreamDelivery, now: int) -> None:
         self._held.pop(delivery, None)
         del delivery.subscribed.deliveries[delivery.stream]
-        feed = self._feed(delivery.stream, now)
+        feed = self._streams.feed(delivery.stream)
         if feed is not None:
             feed.remove(delivery, now)
 
@@ -267,11 +264,11 @@ class Subscriptions:
         for subscribed in list(self._all):
             if not changed.isdisjoint(subscribed.principals):
                 subscribed.interest = self._interest(subscribed)
-                for stream in list(self._streams()):
+                for stream in list(self._streams.names()):
                     self._attach(subscribed, stream, now)
             wanted = self._wanted(subscribed)
             for delivery in list(subscribed.deliveries.values()):
-                feed = self._feed(delivery.stream, now)
+                feed = self._streams.feed(delivery.stream)
                 if feed is not None and delivery in feed.consumers:
                     feed.want(delivery, wanted, delivery.epoch + 1, now)
         self._serve_held(now)
@@ -311,7 +308,7 @@ class Subscriptions:
                 vector[stream] = (incarnation, offset)
 
     def _current(self, stream: str) -> str | None:
-        feed = self._feed(stream, 0)
+        feed = self._streams.feed(stream)
         return feed.incarnation if feed is not None else None
 
     def wake(self, delivery: StreamDelivery) -> None:
