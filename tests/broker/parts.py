@@ -77,6 +77,17 @@ class Paths:
     brokers: Sequence[str] = ("m1", "m2")
     sent: list[tuple[str, Frame]] = field(default_factory=list)
     sessions: dict[int, FollowedFeed] = field(default_factory=dict)
+    asking: dict[FollowedFeed, None] = field(default_factory=dict)
+
+    def wishes_changed(self, feed: FollowedFeed) -> None:
+        self.asking[feed] = None
+
+    def ask(self) -> None:
+        """What comes at the end of an input."""
+        while self.asking:
+            feeds, self.asking = self.asking, {}
+            for feed in feeds:
+                feed.ask(NOW)
 
     def next_brokers(self, stream: str) -> Sequence[str]:
         return self.brokers

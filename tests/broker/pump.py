@@ -224,7 +224,10 @@ class Pump:
         for _ in range(_ROUNDS_MAX):
             again = False
             for name in list(self.brokers):
-                effects = self.brokers[name].effects() if name in self.brokers else []
+                if name not in self.brokers:
+                    continue
+                effects = self.brokers[name].effects()
+                assert self.brokers[name].effects() == [], "all there is to do comes at once"
                 for effect in effects:
                     again = True
                     self._carry_out(name, effect)

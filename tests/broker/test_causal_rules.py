@@ -20,10 +20,12 @@ CROSS = Topology(
 class Talk:
     """`eve` asks at `p`, `bob` reads it at `q` and answers there, `ann` reads both at `s`."""
 
-    def __init__(self, filter_: str = "TRUE", wanted: str = "TRUE", causal: bool = True) -> None:
+    def __init__(
+        self, filter_: str = "TRUE", wanted: str = "TRUE", causal: bool = True, **settings: int
+    ) -> None:
         self.pump = network(
             CROSS, *reader("ann", filter_), *reader("bob"), grant("bob", "publish"), *writer(),
-            policy_host="r", streams={"p": ("orders",), "q": ("news",)},
+            policy_host="r", streams={"p": ("orders",), "q": ("news",)}, **settings,
         )  # fmt: skip
         self.eve = self.pump.connect("p", "eve")
         self.bob = self.pump.connect("q", "bob")
@@ -140,3 +142,16 @@ def test_a_silence_that_is_late_only_delays() -> None:
     pump.publish("q", talk.bob, b'{"answer":1}')
     pump.wait(1)
     assert talk.seen() == ['{"answer":1}']
+
+
+def test_an_answer_that_waits_for_long_need_not_stay_in_memory() -> None:
+    talk = Talk(cache_records=1, read_records=2)
+    talk.question_and_answer()
+    for number in range(2, 6):
+        talk.pump.publish("q", talk.bob, b'{"answer":%d}' % number)
+    talk.pump.publish("p", talk.eve, b'{"question":2}')
+    talk.pump.wait(1)
+    exactly_what_the_gate_gives(talk.pump, "s", talk.ann, "ann")
+    assert len(exactly_what_the_gate_gives(
+        talk.pump, "s", talk.ann, "ann", stream="news", host="q"
+    )) == 5  # fmt: skip

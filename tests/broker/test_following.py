@@ -20,9 +20,15 @@ class Stream:
     def add(self, *filters: str, at: int | None = None) -> Reader:
         reader = Reader(wishes(*filters), at)
         self.feed.add(reader, NOW)
+        self.paths.ask()
         return reader
 
+    def remove(self, reader: Reader) -> None:
+        self.feed.remove(reader, NOW)
+        self.paths.ask()
+
     def sent(self) -> list[Frame]:
+        self.paths.ask()
         sent, self.paths.sent = self.paths.sent, []
         return [frame for _, frame in sent]
 
@@ -50,7 +56,9 @@ def test_nobody_attaches_for_nothing_and_what_nobody_wants_is_let_go() -> None:
     assert stream.sent() == []
     reader = stream.add("a = 1")
     stream.sent()
-    stream.feed.remove(reader, NOW)
+    stream.remove(reader)
+    assert stream.sent() == []
+    stream.feed.let_go(NOW)
     assert stream.sent() == [Detach(1)]
 
 
@@ -82,7 +90,7 @@ def test_a_narrower_set_on_the_way_vouches_for_nothing_wider() -> None:
     wide = stream.add("a < 9")
     epoch = stream.feed._epoch
     stream.vouch(epoch, 7)
-    stream.feed.remove(wide, NOW)
+    stream.remove(wide)
     assert stream.add("a = 2").said == []
 
 

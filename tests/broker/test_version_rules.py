@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import product
 
 import msgspec
@@ -19,7 +20,8 @@ from headgate.broker.effects import (
 )
 from headgate.broker.settings import SECOND
 from headgate.broker.topology import Topology
-from headgate.peering.frames import Data, Request, Silence
+from headgate.peering.frames import Data, Frame, Reply, Request, Silence
+from headgate.peering.wire import encode
 from headgate.rights.changes import Change, CreateGroup, Grant, Join, Leave, Revoke
 from tests.broker.promises import exactly_what_the_gate_gives
 from tests.broker.pump import chain, network, nodes, reader, writer
@@ -193,6 +195,33 @@ def test_a_snapshot_that_is_ahead_of_the_stream_brings_its_versions_all_the_same
     pump.release(way, "s")
     pump.wait(1)
     assert ("s", ann) in pump.dropped
+
+
+def test_a_version_that_overtakes_the_snapshot_is_not_lost() -> None:
+    # The snapshot of version 1 is still under way on one path when version 2 comes by the other.
+    pump = network(TWINS, *reader("ann"), *reader("bob"), *writer(), policy_host="a")
+    eve = pump.connect("a", "eve")
+    pump.connect("s", "bob")
+    late: list[tuple[str, Frame]] = []
+
+    def tamper(way: str, frame: Frame) -> tuple[Frame, ...]:
+        if isinstance(frame, Reply):
+            late.append((way, frame))
+            return ()
+        return (frame,)
+
+    for one in ("m1", "m2"):
+        pump.tampers[one, "s"] = partial(tamper, one)
+    ann = pump.connect("s", "ann")
+    pump.administer(Revoke(rule("ann")), grant("ann", filter_="a = 2"))
+    pump.tampers.clear()
+    for way, frame in late:
+        pump.say_raw(way, "s", encode(frame))
+    assert pump.heard("s", ann, Connected) == [Connected(2)]
+    pump.subscribe("s", ann)
+    for body in (1, 2):
+        pump.publish("a", eve, of(body))
+    assert exactly_what_the_gate_gives(pump, "s", ann, "ann", host="a") == [4]
 
 
 def test_silence_raises_no_version_for_a_principal_that_is_not_vouched() -> None:
