@@ -10,6 +10,7 @@ import click
 
 from headgate.cli.filters import filter_group
 from headgate.cli.policies import policy_group
+from headgate.cli.simulations import simulate
 from headgate.model.errors import FilterSyntaxError, HeadgateError, printable
 from headgate.rights.history import StaleVersionError
 from headgate.stores.acl import UnknownOutcomeError
@@ -92,3 +93,4 @@ def main() -> None:
 
 main.add_command(filter_group)
 main.add_command(policy_group)
+main.add_command(simulate)

@@ -53,13 +53,13 @@ class Core(Protocol):
         is_json: bool = True,
         known: Mapping[str, KnownValue] = ...,
     ) -> None: ...
-    def advertise(self, client: int, request: int, filter: Filter, now: int) -> None: ...
+    def advertise(self, client: int, request: int, advertised: Filter, now: int) -> None: ...
     def subscribe(
         self,
         client: int,
         request: int,
         subscription: int,
-        filter: Filter,
+        wanted: Filter,
         now: int,
         *,
         durable: str | None = None,

@@ -12,7 +12,12 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct, field
 
+from headgate.model.errors import HeadgateError
 from headgate.simulation.timeline import MILLISECOND, SECOND
+
+
+class ScheduleError(HeadgateError, ValueError):
+    """What should happen in a run can't be read, or can't be."""
 
 
 class Weather(Struct, frozen=True, forbid_unknown_fields=True):
@@ -287,7 +292,7 @@ class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
             | {self.policy_host} - names
         )
         if strangers:
-            raise ValueError(f"expected brokers of the network, found {', '.join(strangers)}")
+            raise ScheduleError(f"expected brokers of the network, found {', '.join(strangers)}")
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -302,7 +307,10 @@ class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_json(cls, text: bytes) -> Schedule:
-        return msgspec.json.decode(text, type=cls)
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except msgspec.MsgspecError as problem:
+            raise ScheduleError(f"this is no schedule: {problem}") from None
 
 
 _NOTHING_PARTICULAR = BrokerPlan()

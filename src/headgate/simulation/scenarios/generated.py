@@ -76,9 +76,9 @@ class _Generator:
             policy=tuple(policy),
             settings=self._settings,
             weather=weather(chance),
-            steps=tuple(self._steps),
+            steps=tuple(self._settled()),
         )
-        steps = self._steps + accidents(chance, schedule, self._until_us)
+        steps = list(schedule.steps) + accidents(chance, schedule, self._until_us)
         steps.sort(key=lambda step: step.at_us)
         return replace(schedule, steps=tuple(steps), calm_us=self._until_us)
 
@@ -113,6 +113,12 @@ class _Generator:
         return self._nodes[self._edges[-1][0]] if self._abroad else ()
 
     # Clients.
+
+    def _settled(self) -> list[Step]:
+        """What clients do, mostly after the brokers have found each other."""
+        later_us = self._chance.choice((0, SECOND, SECOND, 2 * SECOND))
+        self._until_us += later_us
+        return [Step(step.at_us + later_us, step.action) for step in self._steps]
 
     def _at(self, at_us: int, action: ClientAction | AdministerElsewhere) -> None:
         self._steps.append(Step(at_us, action))
