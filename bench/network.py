@@ -82,7 +82,7 @@ def records_per_second() -> None:
             alone[brokers] = alone.get(brokers) or each
             rows.append(
                 [
-                    f"{brokers} broker{'s' if brokers > 1 else ''}, {subscriptions:,} subscriptions",
+                    f"{brokers} of them, {subscriptions:,} subscriptions",
                     f"{1 / each:,.0f}",
                     f"{each * 1e6:,.0f}",
                     f"{deliveries:.1f}",

@@ -1,4 +1,4 @@
-"""A network of brokers in one process, in which links and disks take no time: what is left is work."""
+"""A network of brokers in one process whose links and disks take no time: what is left is work."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Network:
                 self.brokers[name].receive(link, data, self.now)
 
     def _carry_out(self, name: str, broker: Broker, effects: list[Any]) -> None:
-        ticket = None
+        ticket = 0
         for effect in effects:
             match effect:
                 case Tell(_, message):
@@ -88,11 +88,12 @@ class Network:
                 case Send(link, data):
                     self.sent_bytes[name] += len(data)
                     self._inbox.append((*self._links[name, link], data))
-                case Append(ticket, records):
-                    for record in records:
+                case Append():
+                    ticket = effect.ticket
+                    for record in effect.records:
                         self.logs.setdefault(record.stream, []).append(record)
-                case Keep(ticket, _, _):
-                    pass
+                case Keep():
+                    ticket = effect.ticket
                 case Dial(other):
                     here, there = (name, self.number()), (other, self.number())
                     self._links[here], self._links[there] = there, here
@@ -107,7 +108,7 @@ class Network:
                     broker.batch_applied(number, None, self.now)
                 case Drop(client, because):
                     raise RuntimeError(f"client {client} was dropped: {because}")
-        if ticket is not None:
+        if ticket:
             broker.stored(ticket, self.now)
 
     def wait(self, seconds: float) -> None:

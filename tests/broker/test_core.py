@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headgate.broker.core import Broker
-from headgate.broker.effects import Append, Keep, Started
-from headgate.peering.frames import Announce, Ended
+from headgate.broker.effects import Append, Keep
 from headgate.rights.changes import Grant
 from tests.broker.parts import NOTHING_FOUND, NOW, settings
 from tests.broker.promises import exactly_what_the_gate_gives
@@ -58,42 +57,6 @@ def run(pump: Pump) -> list[object]:
 def test_the_same_inputs_give_the_same_frames() -> None:
     first, second = (run(network(nodes("p", "m1 m2", "s"), *PEOPLE)) for _ in range(2))
     assert first == second
-
-
-def test_streams_are_announced_once_to_each_and_known_everywhere() -> None:
-    pump = network(chain("p", "m", "s", "t"), *PEOPLE)
-    pump.wait(30)
-    said = [one for one in pump.said("s", "t", Announce) if one.stream == "orders"]
-    assert len(said) == 1
-    ann = pump.connect("t", "ann")
-    pump.subscribe("t", ann)
-    assert len(pump.heard("t", ann, Started)) == 1
-
-
-def test_streams_share_the_redundant_brokers() -> None:
-    streams = tuple(f"stream {number}" for number in range(20))
-    pump = network(nodes("p", "m1 m2", "s"), *PEOPLE, streams={"p": streams})
-    ann = pump.connect("s", "ann")
-    pump.subscribe("s", ann)
-    assert len(pump.heard("s", ann, Started)) == 20
-    feeds = pump.brokers["s"]._followed.values()
-    parents = [one._attachment.parent for one in feeds if one._attachment is not None]
-    assert 4 <= parents.count("m1") <= 17
-    assert 4 <= parents.count("m2") <= 17
-
-
-def test_a_session_for_a_stream_that_nobody_knows_is_refused() -> None:
-    pump = network(chain("p", "m", "s"), *PEOPLE)
-    ann = pump.connect("s", "ann")
-    pump.cut_link("p", "m")
-    pump.kill("m")
-    pump.start("m")
-    pump.wait(3)
-    pump.subscribe("s", ann)
-    assert len(pump.said("m", "s", Ended)) > 0
-    pump.mend_link("p", "m")
-    pump.wait(10)
-    assert len(pump.heard("s", ann, Started)) == 1
 
 
 def test_batches_are_taken_where_the_policy_is_hosted_only() -> None:

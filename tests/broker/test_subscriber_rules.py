@@ -378,7 +378,7 @@ def test_behind_a_slow_consumer_memory_stays_bounded(broker: str) -> None:
     ann = pump.connect(broker, "ann")
     number = pump.subscribe(broker, ann)
     publish(pump, eve, *range(50))
-    feed = pump.brokers[broker].feed("orders", pump.now)
+    feed = pump.brokers[broker].streams.feed("orders")
     assert feed is not None
     assert len(feed._cache) <= 4
     for last in range(2, 52):

@@ -106,6 +106,6 @@ def test_like_subscriptions_are_restricted_alike() -> None:
     pump, _, ann = alone()
     for _ in range(3):
         pump.subscribe("p", ann, "a = 1")
-    feed = pump.brokers["p"].feed("orders", pump.now)
+    feed = pump.brokers["p"].streams.feed("orders")
     assert feed is not None
     assert len(feed.wishes.entries) == 1

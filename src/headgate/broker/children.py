@@ -136,14 +136,15 @@ class Children:
             if child.silent_at is not None and child.silent_at <= now:
                 child.break_silence(now)
 
-    def part(self, now: int) -> None:
-        """Tell those who can't be served here to look elsewhere."""
-        while self._parentless:
-            child, because = self._parentless.popitem()
+    def part(self, now: int) -> bool:
+        """Tell those who can't be served here to look elsewhere, if there are any."""
+        parentless, self._parentless = self._parentless, {}
+        for child, because in parentless.items():
             key = child.child, child.session
             if self._children.get(key) is child:
                 self.drop(key, now)
                 self._neighbours.send(child.child, Ended(child.session, because), now)
+        return bool(parentless)
 
     def speak(self, now: int) -> None:
         """Of `$policy` every silence is told at once: versions begin when they are known."""

@@ -348,9 +348,9 @@ class Broker:
 
     def _flush(self) -> None:
         now = self.clock.newest
-        self.streams.ask(now)
-        self.subscriptions.serve_woken(now)
-        self.children.part(now)
+        # What one of these does may be something to do for another.
+        while self.streams.ask(now) | self.subscriptions.serve_woken(now) | self.children.part(now):
+            pass
         self.reporting.report(now)
         self.children.speak(now)
         self.streams.let_go(now)

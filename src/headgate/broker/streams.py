@@ -234,12 +234,12 @@ class Streams:
             self._announce_at = None
             self.announce(now)
 
-    def ask(self, now: int) -> None:
-        """Have all feeds ask for what has come to be wanted of them."""
-        while self._asking:
-            feeds, self._asking = self._asking, {}
-            for feed in feeds:
-                feed.ask(now)
+    def ask(self, now: int) -> bool:
+        """Have all feeds ask for what has come to be wanted of them, if any has."""
+        feeds, self._asking = self._asking, {}
+        for feed in feeds:
+            feed.ask(now)
+        return bool(feeds)
 
     def let_go(self, now: int) -> None:
         """Follow no stream that nobody wants."""

@@ -315,12 +315,12 @@ class Subscriptions:
         self._woken.update(delivery.waiters)
         delivery.waiters.clear()
 
-    def serve_woken(self, now: int) -> None:
-        """Those that waited for another stream, once that has gone on."""
-        while self._woken:
-            woken, self._woken = self._woken, {}
-            for delivery in woken:
-                self.serve(delivery, now)
+    def serve_woken(self, now: int) -> bool:
+        """Those that waited for another stream, once that has gone on, if there are any."""
+        woken, self._woken = self._woken, {}
+        for delivery in woken:
+            self.serve(delivery, now)
+        return bool(woken)
 
     # acknowledgements
 

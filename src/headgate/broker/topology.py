@@ -67,8 +67,19 @@ class Topology:
         around = (node, *self._neighbours[node])
         return tuple(sorted(one for near in around for one in self.nodes[near] if one != broker))
 
+    @cached_property
+    def _towards(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        return {}
+
     def towards(self, broker: str, target: str) -> tuple[str, ...]:
         """The brokers that may be next on the way to another one, the target itself first."""
+        key = broker, target
+        found = self._towards.get(key)
+        if found is None:
+            found = self._towards[key] = self._next(broker, target)
+        return found
+
+    def _next(self, broker: str, target: str) -> tuple[str, ...]:
         here, there = self._node(broker), self._node(target)
         if broker == target:
             return ()
