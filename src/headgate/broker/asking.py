@@ -29,6 +29,7 @@ class _Open:
     then: Answered
     asked_at: int
     again_at: int
+    until: int | None
 
 
 @final
@@ -51,10 +52,12 @@ class Asking:
         self._open: dict[int, _Open] = {}
         self._turn = 0
 
-    def ask(self, target: str, asked: Question, then: Answered, now: int) -> int:
-        """Ask until there is an answer, or `forget` is called with the number."""
+    def ask(
+        self, target: str, asked: Question, then: Answered, now: int, until: int | None = None
+    ) -> int:
+        """Ask until there is an answer, the time is up, or `forget` is called with the number."""
         number = self._outbox.next_number()
-        one = _Open(target, encode(asked), then, now, now)
+        one = _Open(target, encode(asked), then, now, now, until)
         self._open[number] = one
         self._ask(number, one, now)
         return number
@@ -126,4 +129,7 @@ class Asking:
     def on_timer(self, now: int) -> None:
         for number, one in list(self._open.items()):
             if one.again_at <= now and number in self._open:
-                self._ask(number, one, now)
+                if one.until is not None and now >= one.until:
+                    del self._open[number]
+                else:
+                    self._ask(number, one, now)

@@ -331,7 +331,9 @@ class Broker:
                     durables.keep_positions(asked, respond, now)
 
     def _notify(self, broker: str, over: TakenOver, now: int) -> None:
-        self.asking.ask(broker, over, lambda *_: None, now)
+        # It is a courtesy: what the attachment before acknowledges is refused in any case.
+        until = now + self.settings.lease_us
+        self.asking.ask(broker, over, lambda *_: None, now, until)
 
     # the policy
 

@@ -53,8 +53,6 @@ class Settings:
     clients_max: int = 100_000
     subscriptions_max: int = 1_000
     """Subscriptions of one client."""
-    requests_max: int = 10_000
-    """Questions under way, of this broker and of others through it."""
     frame_bytes_max: int = 17 * 1024 * 1024
     """Room for the largest answer to a question, 16 MiB, and what is around it."""
 
