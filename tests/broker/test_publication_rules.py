@@ -242,6 +242,20 @@ def test_a_clock_that_jumps_stops_nothing_and_reorders_nothing(jump: int) -> Non
     assert len(exactly_what_the_gate_gives(pump, "s", ann, "ann")) == 5
 
 
+def test_a_clock_that_is_put_back_delays_nothing_that_was_due() -> None:
+    pump = network(chain("p", "s"), *PEOPLE)
+    eve, ann = pump.connect("p", "eve"), pump.connect("s", "ann")
+    pump.subscribe("s", ann)
+    pump.cut_link("p", "s")
+    pump.publish("p", eve, of(1))
+    for name in ("p", "s"):
+        pump.clocks[name] = -3600 * SECOND
+        pump.brokers[name].on_timer(pump.now - 3600 * SECOND)
+    pump.mend_link("p", "s")
+    pump.wait(3)
+    assert exactly_what_the_gate_gives(pump, "s", ann, "ann") == [2]
+
+
 def test_a_record_bears_the_time_that_its_brokers_clock_shows() -> None:
     pump = network(chain("p"), *PEOPLE)
     eve = pump.connect("p", "eve")

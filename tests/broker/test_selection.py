@@ -92,6 +92,18 @@ def test_a_crowd_that_shrinks_and_grows_again_is_still_found() -> None:
         assert list(found) == scanned(everybody, 1, 100 + number)
 
 
+def test_a_crowd_is_found_by_what_holds_at_the_version_of_the_record() -> None:
+    selection: Selection[Somebody] = Selection()
+    granted = InterestSet(9, frozenset({stepwise((0, "a = 1"), (2, "a = 2"))}))
+    everybody = [Somebody(granted) for _ in range(ASKED_MAX + 1)]
+    for one in everybody:
+        selection.add(one)
+    for version, a in ((1, 1), (2, 2), (1, 1), (9, 2), (10, 7)):
+        assert list(selection.owed(record(1, a, version))) == everybody
+    for version, a in ((1, 2), (2, 1), (9, 7)):
+        assert list(selection.owed(record(1, a, version))) == []
+
+
 def test_those_who_are_owed_a_record_come_in_the_order_in_which_they_were_added() -> None:
     selection, everybody = crowd(500)
     assert list(selection.owed(record(1, 7))) == everybody[7::50]
