@@ -15,12 +15,13 @@ import numpy as np
 
 from headgate.filters.filter import AnyEvent, Filter
 from headgate.matching import layout
-from headgate.matching.compiled import Ints, Shorts
+from headgate.matching.compiled import Ints, Shorts, address_of
 from headgate.matching.directory import Directory
 from headgate.matching.entries import Entries, entries_of
 from headgate.matching.matches import Columns, Matches
+from headgate.matching.raws import Raw, joined, some_of
 from headgate.matching.refusals import MatchingError
-from headgate.matching.segments import Raw, Segment, build, joined
+from headgate.matching.segments import Segment, build
 from headgate.matching.snapshots import Snapshot
 from headgate.matching.workspaces import Workspace
 from headgate.matching.writing import RawWriter
@@ -45,6 +46,7 @@ class FilterIndex:
         make texts that all have one hash.
         """
         self._bytes_max = bytes_max
+        self._seed = seed
         self._directory = Directory(seed)
         self._slots: dict[int, int] = {}
         self._slot_ids: Shorts = np.empty(64, np.int32)
@@ -153,13 +155,14 @@ class FilterIndex:
         if self._added:
             raw = self._raw_of_added()
             if len(raw):
-                segments.append(build(raw, self._slot_ids))
+                segments.append(build(raw, self._slot_ids, self._seed))
         self._segments = self._merged(segments)
         words: Ints = np.zeros(
             layout.FIRST_SEGMENT + layout.SEGMENT_WORDS * len(self._segments), np.int64
         )
         words[layout.SEGMENTS] = len(self._segments)
         words[layout.VERSION] = self._version
+        words[layout.SLOT_IDS] = address_of(self._slot_ids)
         kept = self._directory.write(words)
         for at, segment in enumerate(self._segments):
             segment.write(words, at)
@@ -167,7 +170,7 @@ class FilterIndex:
         self._bytes = sum(sizes) + self._directory.nbytes + 100 * len(self._slots)
         self._added_bytes = 0
         self._snapshot = Snapshot(
-            words, (kept, self._segments), self._directory, self._used_slots,
+            words, (kept, self._slot_ids, self._segments), self._directory, self._used_slots,
             self._verified, self._workspaces,
         )  # fmt: skip
 
@@ -175,14 +178,7 @@ class FilterIndex:
         """Write the version at which they die to all entries of these slots."""
         slots = np.sort(np.array(dead, np.int32))
         for segment in self._segments:
-            first = np.searchsorted(segment.raw.slots, slots, "left")
-            sizes = np.searchsorted(segment.raw.slots, slots, "right") - first
-            count = int(sizes.sum())
-            if count:
-                before = np.repeat(np.cumsum(sizes) - sizes, sizes)
-                entries = np.repeat(first, sizes) + np.arange(count) - before
-                segment.died[segment.places[entries]] = self._version
-                segment.dead += count
+            segment.bury(slots, self._version)
 
     def _raw_of_added(self) -> Raw:
         writer = RawWriter(self._directory)
@@ -208,20 +204,20 @@ class FilterIndex:
         size = 0
         for at in reversed(range(len(segments))):
             segment = segments[at]
-            last_or_small = at == len(segments) - 1 or len(segment.raw) <= _MERGED_RATIO * size
-            if not last_or_small and 2 * segment.dead <= len(segment.raw):
+            last_or_small = at == len(segments) - 1 or len(segment) <= _MERGED_RATIO * size
+            if not last_or_small and 2 * segment.dead <= len(segment):
                 break
             start = at
-            size += len(segment.raw) - segment.dead
+            size += len(segment) - segment.dead
         last = segments[start:]
-        if len(last) < 2 and not any(2 * segment.dead > len(segment.raw) for segment in last):
+        if len(last) < 2 and not any(2 * segment.dead > len(segment) for segment in last):
             return tuple(segments)
-        raw = joined([one.raw for one in last], [one.alive() for one in last])
+        raw = joined([some_of(one.raw(), one.alive()) for one in last])
         if start == 0 and self._used_slots > 2 * len(self._slots) + _SPARE_SLOTS:
             raw = self._renumbered(raw)
         if not len(raw):
             return tuple(segments[:start])
-        return (*segments[:start], build(raw, self._slot_ids))
+        return (*segments[:start], build(raw, self._slot_ids, self._seed))
 
     def _renumbered(self, raw: Raw) -> Raw:
         """Number the slots anew: most of the old ones are of filters that are gone."""

@@ -30,7 +30,9 @@ class Workspace:
         self._path = np.empty(layout.PATH_OCTETS + 8 * layout.LEVELS, np.uint8)
         self._twice = np.zeros(2 * layout.TWICE_SLOTS + layout.LISTED_NAMES, np.int64)
         self.words[layout.PATH] = address_of(self._path)
+        self._hits = np.empty(layout.HIT_WORDS * layout.HITS_MAX, np.int64)
         self.words[layout.TWICE] = address_of(self._twice)
+        self.words[layout.HITS] = address_of(self._hits)
         self.room_for_found(4_096)
         self.room_for_candidates(256)
 
