@@ -109,6 +109,11 @@ class Directory:
         return len(self._absent)
 
     @property
+    def lengths(self) -> int:
+        """How many beginnings an event may bear at most."""
+        return sum(map(len, self._lengths.values()))
+
+    @property
     def nbytes(self) -> int:
         tables = sum(table.nbytes for table in self._tables)
         return self.names.nbytes + self.texts.nbytes + self.numbers.nbytes + tables

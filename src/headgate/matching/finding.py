@@ -57,7 +57,9 @@ from headgate.matching.layout import (
     LINE_KEYS,
     MIXED,
     MORE,
+    MORE_TO_DO,
     NAMES,
+    OFFSETS,
     OVERLAPPING,
     SEEN,
     SEGMENT_WORDS,
@@ -68,6 +70,7 @@ from headgate.matching.layout import (
     SLOT_IDS,
     STREAM,
     TAG_MASK,
+    UNSURE_COUNT,
     VERIFIED,
     VERSION,
     WANTS_CANDIDATES,
@@ -88,7 +91,30 @@ def address_hash(state: int, code: int) -> int:
 
 
 @compiled
-def settle(version: int, workspace: int, event: int, offsets: int) -> bool:
+def begin(workspace: int, first: int) -> None:
+    """With the first event of a batch nothing is found yet."""
+    if first == 0:
+        put_long(workspace, FOUND_COUNT, 0)
+        put_long(workspace, CANDIDATE_COUNT, 0)
+        put_long(workspace, UNSURE_COUNT, 0)
+        put_long(long(workspace, OFFSETS), 0, 0)
+
+
+@compiled
+def ended(workspace: int) -> int:
+    """How many ids were found; more than that says that events or candidates are left over."""
+    left = long(workspace, UNSURE_COUNT) + long(workspace, CANDIDATE_COUNT)
+    return long(workspace, FOUND_COUNT) + (MORE_TO_DO if left > 0 else 0)
+
+
+@compiled
+def no_room_for(event: int) -> int:
+    """Said instead of what was found when there was no room to match an event."""
+    return -1 - event
+
+
+@compiled
+def settle(version: int, workspace: int, event: int) -> bool:
     """Find who fits an event; where there is no room for that, all is as it was."""
     found = long(workspace, FOUND_COUNT)
     candidates = long(workspace, CANDIDATE_COUNT)
@@ -96,7 +122,7 @@ def settle(version: int, workspace: int, event: int, offsets: int) -> bool:
         put_long(workspace, FOUND_COUNT, found)
         put_long(workspace, CANDIDATE_COUNT, candidates)
         return False
-    put_long(offsets, event + 1, long(workspace, FOUND_COUNT))
+    put_long(long(workspace, OFFSETS), event + 1, long(workspace, FOUND_COUNT))
     return True
 
 

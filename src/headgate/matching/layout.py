@@ -109,7 +109,11 @@ KNOWN_CELLS: Final = 21
 KNOWN_ENDS: Final = 22
 KNOWN_BLOB: Final = 23
 HITS: Final = 24
-WORKSPACE_WORDS: Final = 25
+ENDS: Final = 25
+WORKSPACE_WORDS: Final = 26
+
+MORE_TO_DO: Final = 1 << 40
+"""Added to what was found when there are unsure events, or candidates to verify."""
 
 HITS_MAX: Final = 256
 """So many buckets are gathered before they are gone through."""
@@ -129,6 +133,8 @@ TWICE_SLOTS: Final = 4096
 LEVELS: Final = 16
 CELL_WORDS: Final = 5
 """The number of the name, what it is, a rank or an integer, and where a text starts and ends."""
+COLUMN_WORDS: Final = 9
+"""What `columns.ColumnBatch` says of a column: see `rows`."""
 MEMBER: Final = 8
 """What a cell is that goes with the set before it; the others are places of `line`."""
 EMPTY_KEY: Final = -(2**63)
