@@ -170,6 +170,11 @@ class Texts:
 
     def add(self, texts: Sequence[bytes]) -> Shorts:
         """The numbers of the texts, new ones for new texts."""
+        distinct = dict.fromkeys(texts, 0)
+        if len(distinct) < len(texts):
+            # So that no room is made for what comes again.
+            distinct.update(zip(distinct, self.add(list(distinct)).tolist(), strict=True))
+            return np.fromiter(map(distinct.__getitem__, texts), np.int32, len(texts))
         data = b"".join([*texts, bytes(OCTETS_BEHIND)])
         self._reserve(len(texts), len(data))
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
@@ -257,6 +262,10 @@ class Numbers:
         return self.slots.nbytes + self.meta.nbytes
 
     def add(self, values: Sequence[tuple[int, int]]) -> Shorts:
+        distinct = dict.fromkeys(values, 0)
+        if len(distinct) < len(values):
+            distinct.update(zip(distinct, self.add(list(distinct)).tolist(), strict=True))
+            return np.fromiter(map(distinct.__getitem__, values), np.int32, len(values))
         self._reserve(len(values))
         pairs = np.array(values, np.int64).reshape(-1, 2)
         numbers: Shorts = np.empty(len(values), np.int32)
