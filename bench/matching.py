@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any
-
-import pyarrow as pa
 
 from bench import QUICK, micro, profile, table, times, title
 from bench.support.counting import CountingIndex
-from bench.support.rules import WORKLOADS, Rule, Workload, as_filter, as_json, events
+from bench.support.rules import WORKLOADS, Rule, Workload, as_filter, as_json, as_table, events
 from headgate.filters.filter import Filter
 from headgate.matching.index import FilterIndex
 from headgate.matching.warming import warm_up
@@ -88,10 +85,6 @@ def rate(count: int, work: Callable[[], object]) -> float:
             work()
         best = min(best, (time.perf_counter() - started) / turns)
     return count / best
-
-
-def as_table(some: list[dict[str, object]]) -> Any:
-    return pa.table({name: [one[name] for one in some] for name in some[0]})
 
 
 EVENTS = events(256 if QUICK else 2 * MANY)

@@ -16,6 +16,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
+import pyarrow as pa
+
 from headgate.filters.filter import Filter
 from headgate.filters.syntax import Between, Comparison, Condition, Like, Name, conjunction, literal
 
@@ -179,6 +181,11 @@ def events(count: int, seed: int = 2) -> list[dict[str, object]]:
 
 def as_json(some: list[dict[str, object]]) -> list[bytes]:
     return [json.dumps(one).encode() for one in some]
+
+
+def as_table(some: list[dict[str, object]]) -> Any:
+    """As an Arrow table."""
+    return pa.table({name: [one[name] for one in some] for name in some[0]})
 
 
 def as_filter(rule: Rule) -> Filter:

@@ -254,8 +254,13 @@ def _bytes_of(some: Entries) -> int:
 
 
 def _bytes_of_entry(entry: Entry) -> int:
-    marks = (*entry.address, *entry.has, *entry.lacks, *chain.from_iterable(entry.any_of))
-    texts = sum(len(value) for _, (_, value) in marks if value.__class__ is str)
+    marks = entry.address
+    if entry.has or entry.lacks or entry.any_of:
+        marks = (*marks, *entry.has, *entry.lacks, *chain.from_iterable(entry.any_of))
+    texts = 0
+    for _, (_, value) in marks:
+        if value.__class__ is str:
+            texts += len(value)
     return (
         _ENTRY_BYTES
         + _TEST_BYTES * len(entry.tests)
