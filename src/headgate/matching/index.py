@@ -19,6 +19,7 @@ from headgate.matching import layout
 from headgate.matching.compiled import Ints, Shorts, address_of
 from headgate.matching.directory import Directory
 from headgate.matching.entries import Entries, Entry, entries_of
+from headgate.matching.forgetting import forgetful
 from headgate.matching.ids import ID_MAX, UNKNOWN, Ids
 from headgate.matching.matches import Columns, Matches
 from headgate.matching.raws import Raw, joined, some_of
@@ -232,6 +233,8 @@ class FilterIndex:
         raw = joined([some_of(one.raw(), one.alive()) for one in last])
         if start == 0 and self._used_slots > 2 * len(self._ids) + _SPARE_SLOTS:
             raw = self._renumbered(raw)
+        if start == 0:
+            raw, self._directory = forgetful(raw, self._directory)
         if not len(raw):
             return tuple(segments[:start])
         return (*segments[:start], build(raw, self._slot_ids, self._seed))

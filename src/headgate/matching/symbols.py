@@ -185,6 +185,15 @@ class Texts:
         )  # fmt: skip
         return numbers
 
+    def text(self, number: int) -> bytes:
+        """The text that has a number."""
+        start, length = self.meta[3 * number + 1 : 3 * number + 3].tolist()
+        return self.pool[start : start + length].tobytes()
+
+    def lengths(self, numbers: Shorts) -> Ints:
+        """How long the texts are that have these numbers."""
+        return self.meta[3 * numbers.astype(np.int64) + 2]
+
     def addresses(self) -> Ints:
         slots, meta, pool = address_of(self.slots), address_of(self.meta), address_of(self.pool)
         return np.array([slots, len(self.slots) - 1, meta, pool, self.count, self._seed], np.int64)
@@ -273,6 +282,11 @@ class Numbers:
             self.addresses(), pairs[:, 0].copy(), pairs[:, 1].copy(), numbers, self.count
         )
         return numbers
+
+    def value(self, number: int) -> tuple[int, int]:
+        """The value that has a number, counted from 0: its place and its rank."""
+        place, rank = self.meta[3 * number + 1 : 3 * number + 3].tolist()
+        return place, rank
 
     def addresses(self) -> Ints:
         slots, meta = address_of(self.slots), address_of(self.meta)
