@@ -3,8 +3,7 @@
 The marks of the event are put where each signature (the columns of an address) finds them. A
 signature is tried when its first column has a mark. The buckets that may be meant are gathered
 first and gone through later, so that the memory they lie in is fetched while others are looked up.
-What comes out of a run is copied as it is; who needs more is sifted: who has died, who has been
-found already, who has further marks to bear, whom only the filter itself can verify.
+What comes out of a run is copied as it is; who needs more is sifted.
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ from __future__ import annotations
 from headgate.matching.compiled import LINE_SHORTS, compiled, long, put_long, put_short, short
 from headgate.matching.layout import (
     ABSENT,
-    ABSENT_CODE,
     ABSENT_COUNT,
     ANY_DIED,
-    ANY_OF,
     BLOCK_WORDS,
     BUCKET_CODES,
     BUCKET_ENTRIES,
@@ -25,17 +22,10 @@ from headgate.matching.layout import (
     BUCKET_SIGNATURE,
     BUCKET_SLOTS,
     CANDIDATE_COUNT,
-    CANDIDATES,
-    CANDIDATES_MAX,
-    CHECK_ENDS,
-    CHECKED,
-    CHECKS,
     CODE_COUNT,
     CODES,
     COUNTS,
-    DIED,
     EMPTY_KEY,
-    ENTRY_SLOTS,
     EPOCH,
     FIRST_SEGMENT,
     FIRSTS,
@@ -60,27 +50,20 @@ from headgate.matching.layout import (
     MORE_TO_DO,
     NAMES,
     OFFSETS,
-    OVERLAPPING,
-    SEEN,
     SEGMENT_WORDS,
     SEGMENTS,
     SIFTED,
     SIGNATURE_WORDS,
     SIGNATURES,
-    SLOT_IDS,
     STREAM,
     TAG_MASK,
     UNSURE_COUNT,
-    VERIFIED,
-    VERSION,
-    WANTS_CANDIDATES,
 )
 from headgate.matching.runs import block_count, gather
+from headgate.matching.sifting import CODE_MASK, NO_ROOM, sift
 from headgate.matching.symbols import SEED
 
-_CODE = 0xFFFFFFFF
 _FACTOR = -7046029254386353131
-_NO_ROOM = -1
 
 
 @compiled
@@ -203,14 +186,14 @@ def _look_up(version: int, workspace: int, event: int, signature: int, hits: int
         column = short(row, at)
         if short(counts, column) == 0:
             return hits
-        state = address_hash(state, long(codes, short(firsts, column)) & _CODE)
+        state = address_hash(state, long(codes, short(firsts, column)) & CODE_MASK)
     if length == 0:
         return _hit(version, workspace, event, signature << 32, state, hits)
     column = short(row, length)
     first = short(firsts, column)
     # Only in the last column may a value bear several marks.
     for which in range(first, first + abs(short(counts, column))):
-        code = long(codes, which) & _CODE
+        code = long(codes, which) & CODE_MASK
         meant = (signature << 32) | code
         hits = _hit(version, workspace, event, meant, address_hash(state, code), hits)
         if hits < 0:
@@ -233,12 +216,12 @@ def _hit(version: int, workspace: int, event: int, meant: int, state: int, hits:
             # Written in any case, and counted if it is one: that can't be foretold.
             hit = long(workspace, HITS) + 8 * HIT_WORDS * hits
             put_long(hit, 0, segment)
-            put_long(hit, 1, long(segment, STREAM) + 4 * (entry & _CODE))
+            put_long(hit, 1, long(segment, STREAM) + 4 * (entry & CODE_MASK))
             put_long(hit, 2, meant)
             hits += ((entry & ~MORE) >> 32) == tag
             if hits == HITS_MAX:
                 if not _go_through(version, workspace, event, hits):
-                    return _NO_ROOM
+                    return NO_ROOM
                 hits = 0
             more = entry & MORE != 0
             slot = (slot + 1) & mask
@@ -272,10 +255,10 @@ def _is_meant(version: int, workspace: int, bucket: int, meant: int) -> bool:
     codes = long(workspace, CODES)
     firsts = long(workspace, FIRSTS)
     for at in range(1, length):
-        borne = long(codes, short(firsts, short(row, at))) & _CODE
+        borne = long(codes, short(firsts, short(row, at))) & CODE_MASK
         if short(bucket, BUCKET_HEAD + at - 1) != borne:
             return False
-    return short(bucket, BUCKET_HEAD + length - 1) == meant & _CODE
+    return short(bucket, BUCKET_HEAD + length - 1) == meant & CODE_MASK
 
 
 @compiled
@@ -300,7 +283,7 @@ def _take(version: int, workspace: int, segment: int, bucket: int, event: int) -
             count += gather(lines, size, tests, mixed, start, keys, goal, False)
         else:
             passing = gather(lines, size, tests, mixed, start, keys, goal, True)
-            kept = _sift(version, segment, workspace, flags, goal, passing, event)
+            kept = sift(version, segment, workspace, flags, goal, passing, event)
             if kept < 0:
                 return False
             count += kept
@@ -308,91 +291,3 @@ def _take(version: int, workspace: int, segment: int, bucket: int, event: int) -
         group = lines + 4 * (tests + size + 2 * tests * size + BLOCK_WORDS * blocks)
     put_long(workspace, FOUND_COUNT, count)
     return True
-
-
-@compiled
-def _sift(
-    version: int, segment: int, workspace: int, flags: int, found: int, passing: int, event: int
-) -> int:
-    """Replace the places of entries by the ids of those that really fit; how many do."""
-    ids = long(version, SLOT_IDS)
-    died = long(segment, DIED)
-    slots = long(segment, ENTRY_SLOTS)
-    seen = long(workspace, SEEN)
-    now = long(version, VERSION)
-    epoch = long(workspace, EPOCH)
-    kept = 0
-    for at in range(passing):
-        place = short(found, at)
-        if short(died, place) <= now:
-            continue
-        if flags & CHECKED and not _bears(segment, workspace, place):
-            continue
-        if flags & (OVERLAPPING | VERIFIED):
-            slot = short(slots, place)
-            if short(seen, slot) == epoch:
-                continue
-            put_short(seen, slot, epoch)
-        if flags & VERIFIED:
-            count = long(workspace, CANDIDATE_COUNT)
-            if count >= long(workspace, CANDIDATES_MAX):
-                put_long(workspace, WANTS_CANDIDATES, 1)
-                return _NO_ROOM
-            candidates = long(workspace, CANDIDATES)
-            put_short(candidates, 2 * count, event)
-            put_short(candidates, 2 * count + 1, short(slots, place))
-            put_long(workspace, CANDIDATE_COUNT, count + 1)
-        else:
-            put_short(found, kept, short(ids, short(slots, place)))
-            kept += 1
-    return kept
-
-
-@compiled
-def _bears(segment: int, workspace: int, place: int) -> bool:
-    """Whether the event bears what an entry demands beyond its address and its tests."""
-    start = short(long(segment, CHECK_ENDS), place - 1) if place > 0 else 0
-    word = long(segment, CHECKS) + 4 * start
-    sign = short(word, 0)
-    while sign > 0:
-        if sign == ANY_OF:
-            lists = short(word, 1)
-            word += 8
-            borne = False
-            for _ in range(lists):
-                borne = borne or _bears_one(workspace, word)
-                word += 8 + 4 * short(word, 1)
-            if not borne:
-                return False
-        else:
-            if _bears_one(workspace, word + 4):
-                return False
-            word += 12 + 4 * short(word, 2)
-        sign = short(word, 0)
-    return True
-
-
-@compiled
-def _bears_one(workspace: int, listed: int) -> bool:
-    """Whether the event bears one of a list: a column, a size, and codes in rising order."""
-    column = short(listed, 0)
-    size = short(listed, 1)
-    listed += 8
-    count = short(long(workspace, COUNTS), column)
-    if count <= 0:
-        return short(listed, 0) == ABSENT_CODE
-    codes = long(workspace, CODES)
-    first = short(long(workspace, FIRSTS), column)
-    for which in range(first, first + count):
-        code = long(codes, which) & _CODE
-        low = 0
-        high = size
-        while low < high:
-            middle = (low + high) >> 1
-            if short(listed, middle) < code:
-                low = middle + 1
-            else:
-                high = middle
-        if low < size and short(listed, low) == code:
-            return True
-    return False
