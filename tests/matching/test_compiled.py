@@ -135,6 +135,30 @@ def test_chosen_lanes_are_written_one_behind_the_other(lanes: int) -> None:
     assert target[8] == 99
 
 
+LATER = """
+from headgate.matching.compiled import compiled
+
+@compiled
+def called(number):
+    return later(number)
+
+@compiled
+def later(number):
+    return number + {added}
+"""
+
+
+def test_code_is_kept_until_something_changes_that_is_defined_below_its_caller(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "calling.py").write_text(CALLING)
+    (tmp_path / "called.py").write_text(LATER.format(added=1))
+    assert run(tmp_path) == "42 0"
+    assert run(tmp_path) == "42 1"
+    (tmp_path / "called.py").write_text(LATER.format(added=2))
+    assert run(tmp_path) == "44 0"
+
+
 CONSTANTS = "WIDTH = {width}\n"
 READING = """
 import constants

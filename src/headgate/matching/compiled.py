@@ -35,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def compiled(function: F) -> F:
     """Compile at the first call, and keep the code on disk where that is possible."""
-    stamp = _stamp(function)
+    stamp = _stamp(sys.modules[function.__module__])
     try:
         dispatcher = numba.njit(function, cache=True)
         # What is kept would otherwise count as fresh when only a function that it calls changed.
@@ -47,22 +47,32 @@ def compiled(function: F) -> F:
 
 
 _stamps: dict[object, str] = {}
+_module_stamps: dict[str, str] = {}
 _OURS: Final = inspect.getsource(sys.modules[__name__]).encode()
 """How memory is read is part of all that is compiled."""
 
 
-def _stamp(function: Callable[..., Any]) -> str:
-    """A digest of what is compiled: the function, the constants it reads, and what it calls."""
-    code = function.__code__
-    said = sha256(_OURS + code.co_code + repr(code.co_consts).encode())
-    own = function.__globals__
-    modules = [read for read in map(own.get, code.co_names) if isinstance(read, ModuleType)]
-    for name in code.co_names:
-        for known in (own, *map(vars, modules)):
-            read = known.get(name)
-            if not isinstance(read, ModuleType):
-                said.update(f"{name}={_stamps.get(read) if callable(read) else read!r};".encode())
-    return said.hexdigest()
+def _stamp(module: ModuleType) -> str:
+    """A digest of all that the code of a module is compiled from.
+
+    That is its text, for a function may call one that is defined further down, the constants that
+    it has got from elsewhere, and what the functions are compiled from that it has got.
+    """
+    known = _module_stamps.get(module.__name__)
+    if known is None:
+        said = sha256(_OURS + inspect.getsource(module).encode())
+        for name, read in sorted(vars(module).items()):
+            if isinstance(read, ModuleType):
+                constants = {key: one for key, one in vars(read).items() if _is_constant(one)}
+                said.update(f"{name}={sorted(constants.items())};".encode())
+            elif _is_constant(read) or (callable(read) and read in _stamps):
+                said.update(f"{name}={_stamps.get(read, read)!r};".encode())
+        known = _module_stamps[module.__name__] = said.hexdigest()
+    return known
+
+
+def _is_constant(read: object) -> bool:
+    return isinstance(read, int | float)
 
 
 def address_of(array: NDArray[Any]) -> int:
