@@ -1,6 +1,6 @@
 """Which of many filters match? Against a scan, and against a compiled index that counts.
 
-python -m bench.matching [--quick] [part of the name of a workload ...]
+python -m bench.matching [--quick] [part of the name of a workload, or a number of filters ...]
 """
 
 from __future__ import annotations
@@ -211,7 +211,9 @@ def measure_changes(index: FilterIndex, workload: Workload, done: Measured) -> N
 
 
 def sizes_of(workload: Workload) -> tuple[int, ...]:
-    return (200, 1_000) if QUICK else SIZES.get(workload.name, _OTHER_SIZES)
+    sizes = (200, 1_000) if QUICK else SIZES.get(workload.name, _OTHER_SIZES)
+    asked = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    return tuple(size for size in sizes if not asked or size in asked)
 
 
 def thousand(rate: float) -> str:
@@ -292,13 +294,13 @@ def where_the_time_goes() -> None:
 
 
 def main() -> None:
-    asked = [word for word in sys.argv[1:] if not word.startswith("-")]
+    asked = [word for word in sys.argv[1:] if not (word.startswith("-") or word.isdigit())]
     started = time.perf_counter()
     warm_up()
     print(f"compiled code was there after {time.perf_counter() - started:.1f} s")
     all_done: list[Measured] = []
     for workload in WORKLOADS.values():
-        if not asked or any(word in workload.name for word in asked):
+        if sizes_of(workload) and (not asked or any(word in workload.name for word in asked)):
             started = time.perf_counter()
             all_done += measure(workload)
             print(f"{workload.name}: {time.perf_counter() - started:.0f} s")
