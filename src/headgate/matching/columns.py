@@ -93,8 +93,16 @@ class ColumnBatch:
 
     def values(self, row: int) -> dict[str, Value]:
         """The values of one event that filters ask about."""
-        found = {name: _value(array, row) for name, array in self._asked.items()}
-        return {name: value for name, value in found.items() if value is not None}
+        found: dict[str, Value] = {}
+        for name, array in self._asked.items():
+            try:
+                value = _value(array, row)
+            except (ValueError, OverflowError) as problem:
+                why = f"the column {named(name)} has no value in row {row}: {problem}"
+                raise MatchingError(why) from None
+            if value is not None:
+                found[name] = value
+        return found
 
 
 _PLAIN_TYPES = (pa.int64(), pa.float64(), pa.bool_(), pa.large_string())
@@ -174,7 +182,7 @@ def _plain(array: Any, name: str) -> Any:
         if types.is_timestamp(kind):
             if kind.tz is None:
                 raise MatchingError(f"the column {named(name)} has timestamps without a zone")
-            return array.cast(pa.timestamp("us", kind.tz))
+            return array.cast(pa.timestamp("us", "UTC"))
         if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
             return array.cast(pa.large_string())
         if types.is_list(kind) or types.is_large_list(kind):
@@ -194,7 +202,7 @@ def _value(array: Any, row: int) -> Value | None:
         texts = pa.types.is_large_list(array.type)
         return frozenset(value) if texts else OPAQUE
     if isinstance(value, datetime):
-        return value.astimezone(UTC)
+        return value.replace(tzinfo=UTC)
     if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
         return OPAQUE
     return value if isinstance(value, str | int | float | bool) else OPAQUE

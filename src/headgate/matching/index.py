@@ -36,8 +36,10 @@ _SPARE_SLOTS: Final = 1_024
 _ENTRY_BYTES: Final = 320
 _TEST_BYTES: Final = 24
 _MARK_BYTES: Final = 64
+_NAME_BYTES: Final = 256
 _CHAR_BYTES: Final = 8
-"""What an entry may take at most, each of its tests, each of its marks, and each of a text."""
+"""What an entry may take at most, each of its tests, each of its marks, each name in what has to be
+verified, and each character of a text."""
 
 
 class FilterIndex:
@@ -95,7 +97,7 @@ class FilterIndex:
         for number, one in add:
             self._check_new(number, added, removed)
             entries = entries_of(one)
-            size += _bytes_of(entries)
+            size += _bytes_of(entries, one)
             if self.nbytes + size > self._bytes_max:
                 raise MatchingError(
                     f"the index may take {self._bytes_max:,} bytes, and filter {number} would "
@@ -111,7 +113,7 @@ class FilterIndex:
         """Whether the filter was one that no snapshot has seen yet; then it is gone."""
         unseen = self._added.pop(number, None)
         if unseen is not None:
-            self._added_bytes -= _bytes_of(unseen[0])
+            self._added_bytes -= _bytes_of(*unseen)
         return unseen is not None
 
     def _remove(self, numbers: list[int]) -> None:
@@ -211,6 +213,9 @@ class FilterIndex:
             writer.add(slot, entries)
             if any(entry.verified for entry in entries.entries):
                 self._verified[slot] = number, one
+                # Columns are only read by numbered names, and who verifies needs all of them.
+                for name in sorted(one.names):
+                    self._directory.name(name)
         self._added = {}
         slots = np.arange(self._used_slots - count, self._used_slots, dtype=np.int32)
         self._ids.put(self._slot_ids[slots], slots)
@@ -252,8 +257,11 @@ class FilterIndex:
         return replace(raw, slots=new_slots[raw.slots])
 
 
-def _bytes_of(some: Entries) -> int:
-    return sum(map(_bytes_of_entry, some.entries)) + _ENTRY_BYTES
+def _bytes_of(some: Entries, one: Filter) -> int:
+    names = 0
+    if any(entry.verified for entry in some.entries):
+        names = sum(_NAME_BYTES + _CHAR_BYTES * len(name) for name in one.names)
+    return sum(map(_bytes_of_entry, some.entries)) + names + _ENTRY_BYTES
 
 
 def _bytes_of_entry(entry: Entry) -> int:
