@@ -16,6 +16,8 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
+import pyarrow as pa
+
 from headgate.filters.filter import Filter
 from headgate.filters.syntax import Between, Comparison, Condition, Like, Name, conjunction, literal
 
@@ -24,7 +26,7 @@ Constraint = tuple[str, str, Any]
 Rule = tuple[Constraint, ...]
 
 SYMBOLS = [f"S{number:03}" for number in range(1_000)]
-_WEIGHTS = list(accumulate(1 / (20 + rank) for rank in range(len(SYMBOLS))))
+_WEIGHTS = list(accumulate(1 / (1.5 + rank) for rank in range(len(SYMBOLS))))
 TYPES = ["quote", "trade", "news", "report", "alarm"]
 REGIONS = [f"region-{number}" for number in range(8)]
 VENUES = [f"venue-{number}" for number in range(20)]
@@ -95,23 +97,35 @@ _ANY: dict[str, Callable[[random.Random], Constraint]] = {
 }
 
 
+_ASKED_OFTEN = {"symbol": 3, "price": 3, "type": 2, "volume": 2}
+
+
+def _names(count: int, chance: random.Random, without: str = "") -> list[str]:
+    """So many different attributes; some are asked about more often than others."""
+    names = [name for name in _ANY if name != without]
+    weights = [_ASKED_OFTEN.get(name, 1) for name in names]
+    taken: dict[str, None] = {}
+    while len(taken) < count:
+        taken[chance.choices(names, weights)[0]] = None
+    return list(taken)
+
+
 def _mixed(chance: random.Random) -> Rule:
-    names = chance.sample(list(_ANY), chance.choice([1, 2, 2, 3, 3, 4]))
+    names = _names(chance.choice([1, 2, 2, 3, 3, 3, 4, 4, 4]), chance)
     return tuple(_ANY[name](chance) for name in names)
 
 
 def _selective(chance: random.Random) -> Rule:
-    """Always an equality, and something else."""
-    first = chance.choice(["symbol", "symbol", "venue", "region"])
-    others = chance.sample([name for name in _ANY if name != first], chance.choice([1, 1, 2, 3]))
-    return tuple(_ANY[name](chance) for name in (first, *others))
+    """Always a symbol, and something else."""
+    others = _names(chance.choice([0, 0, 1, 1, 2, 3]), chance, without="symbol")
+    return tuple(_ANY[name](chance) for name in ("symbol", *others))
 
 
 def _few(chance: random.Random) -> Rule:
     """Almost never met: a symbol with a narrow range of prices, and one thing more."""
     return (
         ("symbol", "=", chance.choice(SYMBOLS)),
-        ("price", "between", (low := _price(chance), round(low + chance.uniform(1, 60), 2))),
+        ("price", "between", (low := _price(chance), round(low + chance.uniform(1, 100), 2))),
         _ANY[chance.choice(["type", "region", "venue"])](chance),
     )
 
@@ -167,6 +181,11 @@ def events(count: int, seed: int = 2) -> list[dict[str, object]]:
 
 def as_json(some: list[dict[str, object]]) -> list[bytes]:
     return [json.dumps(one).encode() for one in some]
+
+
+def as_table(some: list[dict[str, object]]) -> Any:
+    """As an Arrow table."""
+    return pa.table({name: [one[name] for one in some] for name in some[0]})
 
 
 def as_filter(rule: Rule) -> Filter:

@@ -28,9 +28,8 @@ def asked(
     version = np.zeros(64, np.int64)
     kept = directory.write(version)
     workspace = Workspace()
-    workspace.prepare(directory.marks, directory.lines, 0)
     cells = cells_of([{"a": value}], directory.name_numbers, 1)
-    workspace.room_for_codes(cells.codes_max())
+    workspace.prepare(directory.marks, directory.lines, 0, 1, cells.codes_max())
     for cell in cells.cells:
         bear_cell(*map(address_of, (version, workspace.words, cell, cells.blob)))
     del kept

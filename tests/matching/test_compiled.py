@@ -17,8 +17,11 @@ from headgate.matching.compiled import (
     copy_shorts,
     eight_octets,
     folded,
+    lanes_up_to,
     long,
     octet,
+    pack_counted,
+    pack_shorts,
     put_long,
     put_octet,
     put_short,
@@ -112,3 +115,67 @@ def test_a_folded_product_has_both_halves(one: int, other: int) -> None:
 
 def test_zeros_are_counted_below_the_lowest_one() -> None:
     assert [zeros_below(word) for word in (1, 8, -(2**63), 0)] == [0, 3, 63, 64]
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=8, max_size=8), st.data())
+def test_lanes_say_which_longs_are_small_enough(longs: list[int], data: st.DataObject) -> None:
+    most = data.draw(st.sampled_from(longs) | st.integers(-(2**63), 2**63 - 1))
+    lanes = lanes_up_to(address_of(np.array(longs, np.int64)), most)
+    assert lanes == sum(1 << at for at, one in enumerate(longs) if one <= most)
+
+
+@given(st.integers(0, 255))
+def test_chosen_lanes_are_written_one_behind_the_other(lanes: int) -> None:
+    shorts, target = np.arange(-3, 5, dtype=np.int32), np.full(9, 99, np.int32)
+    chosen = [at for at in range(8) if lanes >> at & 1]
+    assert pack_shorts(address_of(target), address_of(shorts), lanes) == len(chosen)
+    assert target[: len(chosen)].tolist() == [at - 3 for at in chosen]
+    assert pack_counted(address_of(target), 70, lanes) == len(chosen)
+    assert target[: len(chosen)].tolist() == [at + 70 for at in chosen]
+    assert target[8] == 99
+
+
+LATER = """
+from headgate.matching.compiled import compiled
+
+@compiled
+def called(number):
+    return later(number)
+
+@compiled
+def later(number):
+    return number + {added}
+"""
+
+
+def test_code_is_kept_until_something_changes_that_is_defined_below_its_caller(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "calling.py").write_text(CALLING)
+    (tmp_path / "called.py").write_text(LATER.format(added=1))
+    assert run(tmp_path) == "42 0"
+    assert run(tmp_path) == "42 1"
+    (tmp_path / "called.py").write_text(LATER.format(added=2))
+    assert run(tmp_path) == "44 0"
+
+
+CONSTANTS = "WIDTH = {width}\n"
+READING = """
+import constants
+from headgate.matching.compiled import compiled
+
+@compiled
+def calling():
+    return constants.WIDTH
+
+print(calling(), sum(calling.stats.cache_hits.values()))
+"""
+
+
+def test_code_is_kept_until_a_constant_of_a_module_changes(tmp_path: Path) -> None:
+    (tmp_path / "calling.py").write_text(READING)
+    (tmp_path / "constants.py").write_text(CONSTANTS.format(width=7))
+    assert run(tmp_path) == "7 0"
+    assert run(tmp_path) == "7 1"
+    (tmp_path / "constants.py").write_text(CONSTANTS.format(width=90))
+    assert run(tmp_path) == "90 0"

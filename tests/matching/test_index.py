@@ -176,6 +176,53 @@ def test_the_memory_of_an_index_is_within_what_it_was_taken_to_be() -> None:
     assert index.nbytes <= taken_to_be
 
 
+def test_long_texts_and_many_tests_are_counted() -> None:
+    for one in (
+        "a = '" + 5_000 * "é" + "{0}'",
+        "b LIKE '" + 900 * "x" + "{0}%' AND a NOT IN ('" + 3_000 * "y" + "{0}')",
+        " AND ".join(f"c{at} > {{0}}" for at in range(100)),
+    ):
+        index = FilterIndex()
+        index.update(add=((number, Filter.parse(one.format(number))) for number in range(50)))
+        taken_to_be = index.nbytes
+        index.snapshot()
+        assert index.nbytes <= taken_to_be
+
+
+def test_what_is_removed_before_anybody_saw_it_takes_no_memory() -> None:
+    index = FilterIndex(bytes_max=100_000)
+    one = Filter.parse("a = 1")
+    for _ in range(1_000):
+        index.add(1, one)
+        index.remove(1)
+    assert index.nbytes == 0
+
+
+def test_removing_a_filter_that_nothing_matches_removes_nothing_else() -> None:
+    never = [Filter.parse("FALSE"), Filter.parse("a = 1 AND a = 2")]
+    index = FilterIndex()
+    index.update(add=[(10_000, never[0]), (10_001, never[1])])
+    index.update(add=((number, Filter.parse(f"a = {number}")) for number in range(5_000)))
+    index.snapshot()
+    index.update(remove=range(4_990))
+    index.snapshot()
+    index.update(add=((number, Filter.parse(f"a = {number}")) for number in range(5_000, 5_010)))
+    index.snapshot()
+    index.update(remove=[10_000, 10_001])
+    left = list(range(4_990, 5_010))
+    assert found(index, *({"a": number} for number in left)) == [[number] for number in left]
+    assert len(index) == 20
+
+
+def test_only_an_integer_is_an_id() -> None:
+    index = index_of("a = 1", "a = 2")
+    for number in (True, 1.0, "1", -1, 2**31, None):
+        assert number not in index
+        with pytest.raises(MatchingError, match="the index has no filter"):
+            index.remove(number)  # type: ignore[arg-type]
+    assert len(index) == 2
+
+
 def test_an_id_can_be_given_to_another_filter_in_one_step() -> None:
     index = index_of("a = 1")
     before = index.snapshot()
@@ -213,6 +260,13 @@ def test_more_matches_than_there_was_room_for_are_all_found() -> None:
     index.update(add=((number, verified) for number in range(9_000, 10_000)))
     batch = [{"a": 1, "b": "xx"}] * 3 + [{"a": -1}]
     assert found(index, *batch) == [list(range(10_000))] * 3 + [[]]
+
+
+def test_a_member_that_comes_twice_is_found_once() -> None:
+    index = index_of("'x' IN s", "'x' IN s AND 'y' IN s")
+    expected = [0, 1]
+    assert sorted(index.match_json([b'{"s": ["x", "y", "x", "y"]}']).ids.tolist()) == expected
+    assert sorted(index.match_columns({"s": [["x", "y", "x", "y"]]}).ids.tolist()) == expected
 
 
 def test_an_empty_batch_and_an_empty_index_have_their_answer() -> None:

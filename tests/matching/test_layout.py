@@ -12,9 +12,10 @@ def values(first: str, last: str) -> list[int]:
 def test_no_two_words_of_a_table_have_one_place() -> None:
     for words, size in (
         (values("SEGMENTS", "FIRST_SEGMENT"), layout.FIRST_SEGMENT + 1),
-        (values("BUCKET_SLOTS", "BLOCKS"), layout.SEGMENT_WORDS),
-        (values("OFFSETS", "WANTS_CANDIDATES"), layout.WORKSPACE_WORDS),
-        (values("GROUP_START", "GROUP_BLOCKS"), layout.GROUP_WORDS),
+        (values("BUCKET_SLOTS", "CHECKS"), layout.SEGMENT_WORDS),
+        (values("OFFSETS", "HITS"), layout.WORKSPACE_WORDS),
+        (values("BUCKET_SIGNATURE", "BUCKET_CODES"), layout.BUCKET_HEAD),
+        (values("GROUP_SIZE", "GROUP_START"), layout.GROUP_HEAD),
     ):
         assert len(set(words)) == len(words)
         assert max(words) < size

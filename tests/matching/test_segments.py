@@ -40,7 +40,7 @@ def test_a_segment_of_mostly_dead_entries_is_written_anew() -> None:
         index.remove(number)
         del filters[number]
     check(index, filters, EVENTS)
-    assert sum(len(segment.raw) for segment in index._segments) < 300
-    assert index.nbytes < before / 3
+    assert sum(len(segment) for segment in index._segments) < 300
+    assert index.nbytes < before / 2
     index.update(add=some_filters(0, 50).items())
     check(index, filters | some_filters(0, 50), EVENTS)

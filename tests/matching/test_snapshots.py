@@ -1,10 +1,13 @@
 """Does a snapshot stay what it was, whatever becomes of its index?"""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from headgate.filters.filter import Filter
 from headgate.matching.index import FilterIndex
 from headgate.matching.refusals import MatchingError
+from headgate.matching.snapshots import Snapshot
 from headgate.model.errors import EventError
 from headgate.model.events import Event
 from tests.matching.test_index import check, index_of
@@ -57,3 +60,31 @@ def test_what_is_known_of_an_event_goes_with_its_text() -> None:
         index.match_json(texts, known[:1])
     with pytest.raises(EventError, match="must begin with"):
         index.match_json(["{}"], [{"topic": "x"}])
+
+
+def test_threads_match_as_of_their_snapshots_while_the_index_goes_on() -> None:
+    index = FilterIndex()
+    filters = some_filters(0, 400)
+    index.update(add=filters.items())
+    texts = [event.to_json() for event in EVENTS]
+
+    def as_of(snapshot: Snapshot, expected: list[list[int]]) -> bool:
+        return all(
+            [sorted(ids.tolist()) for ids in matches] == expected
+            for _ in range(5)
+            for matches in (snapshot.match_json(texts), snapshot.match_events(EVENTS))
+        )
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = []
+        for start in range(1_000, 9_000, 200):
+            expected = [
+                sorted(number for number, one in filters.items() if one.matches(event))
+                for event in EVENTS
+            ]
+            answers += [threads.submit(as_of, index.snapshot(), expected) for _ in range(3)]
+            gone = [number for number in filters if number % 3 == start // 200 % 3]
+            more = some_filters(start, start + 150)
+            index.update(add=more.items(), remove=gone)
+            filters = {n: one for n, one in filters.items() if n not in set(gone)} | more
+        assert all(answer.result() for answer in answers)

@@ -6,23 +6,37 @@ import sys
 CODE = """
 from headgate.matching.warming import warm_up
 from headgate.filters.filter import Filter
+from headgate.matching import compiled
 from headgate.matching.index import FilterIndex
-from numba.core import event
 warm_up()
-compiled = []
-class Listener(event.Listener):
-    def on_start(self, e): compiled.append(e.data)
-    def on_end(self, e): pass
-event.register("numba:compile", Listener())
+
+def loaded():
+    return {
+        (function.__module__, function.__name__): len(function.overloads)
+        for function in compiled._stamps
+    }
+
+before = loaded()
 index = FilterIndex()
-texts = ["a = 'x' AND b < 2", "b > 5 OR c LIKE 'x%y'", "'m' IN s", "a NOT IN ('x', 'y')"]
-index.update(add=((n, Filter.parse(texts[n % 4])) for n in range(400)))
-index.match_events([{"a": "x", "b": 1.5}])
+texts = [
+    "a = 'x' AND b < {n}", "b > {n} OR c LIKE 'x%y'", "'m' IN s", "a NOT IN ('x', 'y')",
+    "b BETWEEN {n} AND 9000", "a IS NULL AND t > TIMESTAMP '2026-01-01'",
+    "a = 'x{n}' AND b = {n}",
+]
+def some(start, end):
+    return [(n, Filter.parse(texts[n % 7].format(n=n))) for n in range(start, end)]
+index.update(add=some(0, 3000))
+index.match_events([{"a": "x", "b": 1.5}, {"a": 5, "s": ["m"], "b": True}])
 index.match_json(['{"a": "x", "b": 1.5}'], known=[{"$t": "x"}])
-index.match_columns({"a": ["x"], "b": [1]})
-index.update(remove=range(100))
-index.match_json([b"{}", b"[]"])
-assert not compiled, compiled
+index.match_columns({"a": ["x"], "b": [1], "s": [["m"]]})
+index.update(remove=range(100), add=some(3000, 3010))
+index.match_json([b"{}", b"[]"] * 50)
+index.update(remove=range(100, 2900))
+index.match_json([b"{}", b"[]"] * 50)
+index.update(remove=[n for n in range(2900, 3010)])
+index.match_json([b"{}"])
+more = {name: count for name, count in loaded().items() if count != before[name]}
+assert not more, more
 """
 
 

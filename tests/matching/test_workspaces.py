@@ -7,23 +7,22 @@ from headgate.matching.workspaces import Workspace
 
 
 def find(workspace: Workspace, size: int) -> None:
-    workspace.start()
+    workspace.prepare(1, 1, 1, 1, 1)
     while size > len(workspace.found):
         workspace.room_for_found(2 * len(workspace.found))
-    workspace.words[layout.FOUND_COUNT] = size
 
 
 def test_large_finds_are_handed_out_and_used_again_when_let_go() -> None:
     workspace = Workspace()
     find(workspace, 50_000)
-    first = workspace.take_found()
+    first = workspace.take_found(50_000)
     memory = first.base
     assert first.base is workspace.found
     find(workspace, 50_000)
-    second = workspace.take_found()
+    second = workspace.take_found(50_000)
     assert second.base is not memory
     find(workspace, 50_000)
-    third = workspace.take_found()
+    third = workspace.take_found(50_000)
     assert third.base is not memory
     assert third.base is not second.base
 
@@ -31,15 +30,16 @@ def test_large_finds_are_handed_out_and_used_again_when_let_go() -> None:
 def test_small_finds_are_copies() -> None:
     workspace = Workspace()
     find(workspace, 10)
-    assert workspace.take_found().base is None
+    assert workspace.take_found(10).base is None
 
 
 def test_epochs_start_again_before_they_run_out() -> None:
     workspace = Workspace()
-    workspace.prepare(4, 4, 10)
-    workspace.words[layout.EPOCH] = 2**31 - 1_000
-    workspace._seen[:] = 2**31 - 1_001
-    workspace.room_for_events(100)
+    workspace.prepare(4, 4, 10, 100, 10)
+    workspace.words[layout.EPOCH] = 200
+    workspace._seen[:] = 200
+    workspace._epochs = 1_000_100
+    workspace.prepare(4, 4, 10, 100, 10)
     assert workspace.words[layout.EPOCH] == 0
     assert not np.any(workspace._seen)
 

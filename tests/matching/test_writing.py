@@ -4,7 +4,7 @@ from headgate.filters.filter import Filter
 from headgate.matching import layout
 from headgate.matching.directory import Directory
 from headgate.matching.entries import entries_of
-from headgate.matching.segments import Raw
+from headgate.matching.raws import Raw
 from headgate.matching.writing import RawWriter
 
 

@@ -29,7 +29,7 @@ from headgate.matching.compiled import (
     long,
     put_long,
 )
-from headgate.matching.finding import settle
+from headgate.matching.finding import begin, ended, no_room_for, settle
 from headgate.model.values import Value
 
 _BOOLEAN = line.BOOLEAN
@@ -100,20 +100,20 @@ def cells_of(events: Iterable[Mapping[str, Value]], names: Mapping[str, int], kn
 
 @compiled
 def match_cells(
-    version: Ints, workspace: Ints, cells: Ints, ends: Ints, blob: Octets, offsets: Ints, first: int
+    version: int, workspace: int, cells: Ints, ends: Ints, blob: Octets, first: int
 ) -> int:
-    """Match the events from the first one on, until there is no room; the next one to match."""
-    known, memory, finds = address_in(version), address_in(workspace), address_in(offsets)
+    """Match the events from the first one on: see `finding.ended`; or where there is no room."""
+    begin(workspace, first)
     cell, texts = address_in(cells), address_in(blob)
     for event in range(first, len(ends)):
-        put_long(memory, layout.CODE_COUNT, 0)
-        put_long(memory, layout.KEY_COUNT, 0)
-        begin = ends[event - 1] if event > 0 else 0
-        for at in range(begin, ends[event]):
-            bear_cell(known, memory, cell + 8 * layout.CELL_WORDS * at, texts)
-        if not settle(known, memory, event, finds):
-            return event
-    return len(ends)
+        put_long(workspace, layout.CODE_COUNT, 0)
+        put_long(workspace, layout.KEY_COUNT, 0)
+        start = ends[event - 1] if event > 0 else 0
+        for at in range(start, ends[event]):
+            bear_cell(version, workspace, cell + 8 * layout.CELL_WORDS * at, texts)
+        if not settle(version, workspace, event):
+            return no_room_for(event)
+    return ended(workspace)
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""How do columns of Arrow and NumPy come to compiled code? As cells, without an object per value.
+"""How do columns of Arrow and NumPy come to compiled code? By where they are, as they are.
 
 A row is an event, a null is missing, and so is NaN. Structs are flattened to dotted names.
 """
@@ -11,19 +11,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
 from headgate.filters import line
 from headgate.matching import layout
-from headgate.matching.cells import Cells
-from headgate.matching.compiled import OCTETS_BEHIND
+from headgate.matching.compiled import OCTETS_BEHIND, Ints, address_of
 from headgate.matching.matches import Columns
 from headgate.matching.refusals import MatchingError
+from headgate.matching.rows import REFUSED
 from headgate.model.errors import named
 from headgate.model.limits import INTEGER_MAX, INTEGER_MIN
 from headgate.model.values import OPAQUE, Value
-
-_WORDS = layout.CELL_WORDS
 
 
 class ColumnBatch:
@@ -38,36 +36,81 @@ class ColumnBatch:
         self._asked = {
             name: _plain(array, name)
             for name, array in arrays.items()
-            if names.get(name, known) < known
+            if names.get(name, known) < known and array.null_count < len(array)
         }
-        self._numbers = {name: names[name] for name in self._asked}
+        self.members_max = 0
+        """How many members the largest sets of a row have together."""
+        self._kept: list[object] = []
+        self.words: Ints = np.array(
+            [self._column(array, names[name]) for name, array in self._asked.items()], np.int64
+        ).reshape(-1, layout.COLUMN_WORDS)
 
-    def cells(self) -> Cells:
-        """The cells of all rows."""
-        blobs = _Blobs()
-        parts = [
-            _cells_of_column(array, self._numbers[name], blobs)
-            for name, array in self._asked.items()
-        ]
-        scalar = all(rows is None for _, rows in parts)
-        if scalar:
-            cells = np.stack([part for part, _ in parts], axis=1) if parts else _no_cells()
-            ends = np.arange(1, self.rows + 1, dtype=np.int64) * len(parts)
-            return Cells(cells.reshape(-1, _WORDS), ends, blobs.joined())
-        plain = np.arange(self.rows)
-        rows = np.concatenate([plain if rows is None else rows for _, rows in parts])
-        order = np.argsort(rows, kind="stable")
-        ends = np.cumsum(np.bincount(rows, minlength=self.rows))
-        return Cells(np.concatenate([part for part, _ in parts])[order], ends, blobs.joined())
+    def _column(self, array: Any, number: int) -> list[int]:
+        """Where the values of a column are, for `rows.match_rows`; and keep them there."""
+        types, kind = pa.types, array.type
+        buffers = array.buffers()
+        place, values, offsets, size = line.OPAQUE, 0, 0, 0
+        inner = 0
+        if types.is_boolean(kind):
+            place, values = line.BOOLEAN, _address(buffers[1])
+        elif types.is_int64(kind) or types.is_float64(kind) or types.is_timestamp(kind):
+            place = _PLACES.get(kind.id, line.TIMESTAMP)
+            values = _address(buffers[1]) + 8 * array.offset
+        elif types.is_large_string(kind):
+            place = line.STRING
+            offsets = _address(buffers[1]) + 8 * array.offset
+            values, size = self._octets(buffers[2])
+        elif types.is_large_list(kind):
+            place = line.SET
+            members = array.values
+            offsets = _address(buffers[1]) + 8 * array.offset
+            if members.null_count and array.flatten().null_count:
+                raise MatchingError("a set of texts has no nulls among its members")
+            parts = members.buffers()
+            inner = _address(parts[1]) + 8 * members.offset
+            values, size = self._octets(parts[2])
+            self.members_max += int(pc.max(array.value_lengths()).as_py() or 0) if len(array) else 0
+        valid = _address(buffers[0]) if array.null_count else 0
+        self._kept.append(array)
+        members_count = len(array.values) if inner else 0
+        return [number, place, values, offsets, valid, array.offset, size, inner, members_count]
+
+    def _octets(self, buffer: Any) -> tuple[int, int]:
+        """Texts with room behind them, for compiled code reads in larger steps."""
+        size = buffer.size if buffer is not None else 0
+        octets = np.zeros(size + OCTETS_BEHIND, np.uint8)
+        if size:
+            octets[:size] = np.frombuffer(buffer, np.uint8)
+        self._kept.append(octets)
+        return address_of(octets), size
+
+    def refusal(self, said: int) -> MatchingError:
+        """Why a batch can't be matched, from what `rows.match_rows` said."""
+        name = named(list(self._asked)[(said - REFUSED) >> 1])
+        if said & 1:
+            return MatchingError(f"the column {name} holds an infinity")
+        return MatchingError(f"the column {name} is broken: its offsets lead astray")
 
     def values(self, row: int) -> dict[str, Value]:
         """The values of one event that filters ask about."""
-        found = {name: _value(array, row) for name, array in self._asked.items()}
-        return {name: value for name, value in found.items() if value is not None}
+        found: dict[str, Value] = {}
+        for name, array in self._asked.items():
+            try:
+                value = _value(array, row)
+            except (ValueError, OverflowError) as problem:
+                why = f"the column {named(name)} has no value in row {row}: {problem}"
+                raise MatchingError(why) from None
+            if value is not None:
+                found[name] = value
+        return found
 
 
-def _no_cells() -> NDArray[np.int64]:
-    return np.empty((0, _WORDS), np.int64)
+_PLAIN_TYPES = (pa.int64(), pa.float64(), pa.bool_(), pa.large_string())
+_PLACES = {pa.int64().id: line.INTEGER, pa.float64().id: line.DOUBLE}
+
+
+def _address(buffer: Any) -> int:
+    return 0 if buffer is None else int(buffer.address)
 
 
 def _arrays(columns: Columns) -> Iterable[tuple[str, Any]]:
@@ -99,14 +142,27 @@ def _arrays(columns: Columns) -> Iterable[tuple[str, Any]]:
 
 def _arrow(values: Any, name: str) -> Any:
     if isinstance(values, pa.ChunkedArray):
-        return values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+        parts = [_checked(part, name) for part in values.chunks]
+        return parts[0] if len(parts) == 1 else values.combine_chunks()
     if isinstance(values, pa.Array):
-        return values
+        return _checked(values, name)
+    if isinstance(values, np.ndarray) and not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as problem:
         why = str(problem).splitlines()[0]
         raise MatchingError(f"the column {named(name)} isn't of one type: {why}") from None
+
+
+def _checked(array: Any, name: str) -> Any:
+    """What its buffers can't hold is refused before anybody reads it."""
+    try:
+        # Where each text begins and ends is seen to when it is read.
+        array.validate(full=pa.types.is_nested(array.type) or pa.types.is_dictionary(array.type))
+    except pa.ArrowInvalid as problem:
+        raise MatchingError(f"the column {named(name)}: {str(problem).splitlines()[0]}") from None
+    return array
 
 
 def _plain(array: Any, name: str) -> Any:
@@ -117,18 +173,16 @@ def _plain(array: Any, name: str) -> Any:
         if types.is_dictionary(kind):
             array = array.dictionary_decode()
             kind = array.type
+        if kind in _PLAIN_TYPES:
+            return array
         if types.is_integer(kind):
             return array.cast(pa.int64())
         if types.is_floating(kind):
-            array = array.cast(pa.float64())
-            numbers = array.to_numpy(zero_copy_only=False)
-            if np.isinf(numbers).any():
-                raise MatchingError(f"the column {named(name)} holds an infinity")
-            return array
+            return array.cast(pa.float64())
         if types.is_timestamp(kind):
             if kind.tz is None:
                 raise MatchingError(f"the column {named(name)} has timestamps without a zone")
-            return array.cast(pa.timestamp("us", kind.tz))
+            return array.cast(pa.timestamp("us", "UTC"))
         if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
             return array.cast(pa.large_string())
         if types.is_list(kind) or types.is_large_list(kind):
@@ -140,95 +194,6 @@ def _plain(array: Any, name: str) -> Any:
     return array
 
 
-class _Blobs:
-    """The octets of all texts of a batch, one column behind the other."""
-
-    def __init__(self) -> None:
-        self._parts: list[NDArray[np.uint8]] = []
-        self._used = 0
-
-    def add(self, array: Any) -> NDArray[np.int64]:
-        """Take a column of texts in; where each text starts, and where the last one ends."""
-        _, offsets_buffer, data = array.buffers()
-        offsets: NDArray[np.int64] = np.frombuffer(offsets_buffer, np.int64)[
-            array.offset : array.offset + len(array) + 1
-        ]
-        first, last = int(offsets[0]), int(offsets[-1])
-        if last > first:
-            self._parts.append(np.frombuffer(data, np.uint8)[first:last])
-        starts = offsets - (first - self._used)
-        self._used += last - first
-        return starts
-
-    def joined(self) -> NDArray[np.uint8]:
-        return np.concatenate([*self._parts, np.zeros(OCTETS_BEHIND, np.uint8)])
-
-
-def _cells_of_column(
-    array: Any, number: int, blobs: _Blobs
-) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
-    """The cells of a column, and the row of each where that isn't one after the other."""
-    types, kind = pa.types, array.type
-    cells = np.zeros((len(array), _WORDS), np.int64)
-    cells[:, 0] = number
-    if types.is_large_list(kind):
-        return _cells_of_sets(array, cells, blobs)
-    if types.is_int64(kind):
-        cells[:, 1] = line.INTEGER
-        cells[:, 2] = _filled(array, 0)
-    elif types.is_boolean(kind):
-        cells[:, 1] = line.BOOLEAN
-        cells[:, 2] = _filled(array, False)
-    elif types.is_timestamp(kind):
-        cells[:, 1] = line.TIMESTAMP
-        cells[:, 2] = _filled(array.cast(pa.int64()), 0)
-    elif types.is_float64(kind):
-        numbers = array.to_numpy(zero_copy_only=False)
-        bits = np.ascontiguousarray(numbers).view(np.int64)
-        cells[:, 1] = np.where(np.isnan(numbers), line.ABSENT, line.DOUBLE)
-        cells[:, 2] = np.where(bits < 0, -(bits & INTEGER_MAX), bits)
-    elif types.is_large_string(kind):
-        cells[:, 1] = line.STRING
-        if len(array):
-            starts = blobs.add(array)
-            cells[:, 3] = starts[:-1]
-            cells[:, 4] = np.diff(starts)
-    else:
-        cells[:, 1] = line.OPAQUE
-    if array.null_count:
-        cells[array.is_null().to_numpy(zero_copy_only=False), 1] = line.ABSENT
-    return cells, None
-
-
-def _filled(array: Any, value: object) -> Any:
-    filled = array.fill_null(value) if array.null_count else array
-    return filled.to_numpy(zero_copy_only=False)
-
-
-def _cells_of_sets(
-    array: Any, cells: NDArray[np.int64], blobs: _Blobs
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each set's cell, and behind it those of its members."""
-    nulls = array.is_null().to_numpy(zero_copy_only=False)
-    cells[:, 1] = np.where(nulls, line.ABSENT, line.SET)
-    members = array.flatten()
-    if members.null_count:
-        raise MatchingError("a set of texts has no nulls among its members")
-    sizes = np.zeros(len(array), np.int64)
-    lengths = array.value_lengths()
-    sizes[:] = _filled(lengths, 0) if len(array) else 0
-    rows = np.concatenate([np.arange(len(array)), np.repeat(np.arange(len(array)), sizes)])
-    inner = np.zeros((len(members), _WORDS), np.int64)
-    inner[:, 0] = cells[0, 0] if len(cells) else 0
-    inner[:, 1] = layout.MEMBER
-    if len(members):
-        starts = blobs.add(members)
-        inner[:, 3] = starts[:-1]
-        inner[:, 4] = np.diff(starts)
-    order = np.argsort(rows, kind="stable")
-    return np.concatenate([cells, inner])[order], rows[order]
-
-
 def _value(array: Any, row: int) -> Value | None:
     value = array[row].as_py()
     if value is None or (isinstance(value, float) and value != value):
@@ -237,7 +202,7 @@ def _value(array: Any, row: int) -> Value | None:
         texts = pa.types.is_large_list(array.type)
         return frozenset(value) if texts else OPAQUE
     if isinstance(value, datetime):
-        return value.astimezone(UTC)
+        return value.replace(tzinfo=UTC)
     if isinstance(value, int) and not INTEGER_MIN <= value <= INTEGER_MAX:
         return OPAQUE
     return value if isinstance(value, str | int | float | bool) else OPAQUE

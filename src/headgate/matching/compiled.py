@@ -11,8 +11,11 @@ steps. It keeps the interpreter's lock, so that what it sees is not changed unde
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable
 from hashlib import sha256
+from types import ModuleType
 from typing import Any, Final, TypeVar, cast
 
 import numba
@@ -32,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def compiled(function: F) -> F:
     """Compile at the first call, and keep the code on disk where that is possible."""
-    stamp = _stamp(function)
+    stamp = _stamp(sys.modules[function.__module__])
     try:
         dispatcher = numba.njit(function, cache=True)
         # What is kept would otherwise count as fresh when only a function that it calls changed.
@@ -44,16 +47,32 @@ def compiled(function: F) -> F:
 
 
 _stamps: dict[object, str] = {}
+_module_stamps: dict[str, str] = {}
+_OURS: Final = inspect.getsource(sys.modules[__name__]).encode()
+"""How memory is read is part of all that is compiled."""
 
 
-def _stamp(function: Callable[..., Any]) -> str:
-    """A digest of what is compiled: the function, the constants it reads, and what it calls."""
-    code = function.__code__
-    said = sha256(code.co_code + repr(code.co_consts).encode())
-    for name in code.co_names:
-        read = function.__globals__.get(name)
-        said.update(f"{name}={_stamps.get(read) if callable(read) else read!r};".encode())
-    return said.hexdigest()
+def _stamp(module: ModuleType) -> str:
+    """A digest of all that the code of a module is compiled from.
+
+    That is its text, for a function may call one that is defined further down, the constants that
+    it has got from elsewhere, and what the functions are compiled from that it has got.
+    """
+    known = _module_stamps.get(module.__name__)
+    if known is None:
+        said = sha256(_OURS + inspect.getsource(module).encode())
+        for name, read in sorted(vars(module).items()):
+            if isinstance(read, ModuleType):
+                constants = {key: one for key, one in vars(read).items() if _is_constant(one)}
+                said.update(f"{name}={sorted(constants.items())};".encode())
+            elif _is_constant(read) or (callable(read) and read in _stamps):
+                said.update(f"{name}={_stamps.get(read, read)!r};".encode())
+        known = _module_stamps[module.__name__] = said.hexdigest()
+    return known
+
+
+def _is_constant(read: object) -> bool:
+    return isinstance(read, int | float)
 
 
 def address_of(array: NDArray[Any]) -> int:
@@ -108,6 +127,58 @@ def _copy_line(typing_context: Any, target: Any, source: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _lanes_up_to(typing_context: Any, longs: Any, most: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.VectorType(ir.IntType(64), LINE_SHORTS)
+        read = builder.load(builder.inttoptr(arguments[0], kind.as_pointer()), align=1, typ=kind)
+        passes = builder.icmp_signed("<=", read, _in_all_lanes(builder, kind, arguments[1]))
+        return builder.zext(builder.bitcast(passes, ir.IntType(LINE_SHORTS)), ir.IntType(64))
+
+    return types.int64(types.int64, types.int64), generate
+
+
+def _in_all_lanes(builder: Any, kind: Any, value: Any) -> Any:
+    first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, _LANES(0))
+    mask = ir.Constant(ir.VectorType(_LANES, LINE_SHORTS), [0] * LINE_SHORTS)
+    return builder.shuffle_vector(first, first, mask)
+
+
+_LANES = ir.IntType(32)
+
+
+def _packer(counted: bool) -> Any:
+    """A function that writes chosen lanes one behind the other: of what it reads, or of a count."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def pack(typing_context: Any, target: Any, source: Any, lanes: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kind = ir.VectorType(_LANES, LINE_SHORTS)
+            mask = ir.VectorType(ir.IntType(1), LINE_SHORTS)
+            to = builder.inttoptr(arguments[0], kind.as_pointer())
+            if counted:
+                first = _in_all_lanes(builder, kind, builder.trunc(arguments[1], _LANES))
+                read = builder.add(first, ir.Constant(kind, list(range(LINE_SHORTS))))
+            else:
+                start = builder.inttoptr(arguments[1], kind.as_pointer())
+                read = builder.load(start, align=1, typ=kind)
+            octet = builder.trunc(arguments[2], ir.IntType(LINE_SHORTS))
+            said = ir.FunctionType(kind, [kind, mask, kind])
+            name = f"llvm.experimental.vector.compress.v{LINE_SHORTS}i32"
+            compress = builder.module.declare_intrinsic(name, (), said)
+            chosen = builder.bitcast(octet, mask)
+            packed = builder.call(compress, [read, chosen, ir.Constant(kind, ir.Undefined)])
+            builder.store(packed, to, align=1)
+            return builder.zext(builder.ctpop(octet), ir.IntType(64))
+
+        return types.int64(types.int64, types.int64, types.int64), generate
+
+    return pack
+
+
+_pack_read, _pack_counted = _packer(counted=False), _packer(counted=True)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -183,6 +254,30 @@ def copy_shorts(target: int, source: int, count: int) -> None:
     """Copy in lines of eight: up to seven behind the last one are copied with it."""
     for at in range(0, 4 * count, 4 * LINE_SHORTS):
         _copy_line(target + at, source + at)
+
+
+@compiled
+def lanes_up_to(longs: int, most: int) -> int:
+    """Which of eight longs in a row are at most so much: the lowest bit speaks of the first."""
+    lanes: int = _lanes_up_to(longs, most)
+    return lanes
+
+
+@compiled
+def pack_shorts(target: int, source: int, lanes: int) -> int:
+    """Write the chosen ones of eight shorts one behind the other; how many are chosen.
+
+    All eight are read, and all eight are written: behind the chosen ones it is anything.
+    """
+    count: int = _pack_read(target, source, lanes)
+    return count
+
+
+@compiled
+def pack_counted(target: int, first: int, lanes: int) -> int:
+    """As `pack_shorts`, of eight numbers that count from the first one."""
+    count: int = _pack_counted(target, first, lanes)
+    return count
 
 
 @compiled

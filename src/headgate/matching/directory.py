@@ -26,6 +26,7 @@ class Directory:
     """The names, columns, signatures and values of all filters that an index has had."""
 
     def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
         self.names = Texts(seed)
         self.texts = Texts(seed)
         self.numbers = Numbers(seed)
@@ -33,6 +34,8 @@ class Directory:
         self.marks = 0
         self.lines = 0
         self.signatures: dict[tuple[int, ...], int] = {}
+        self.roles: list[Role] = []
+        """What the marks of each column are."""
         self._joint_signatures = 0
         self._columns: list[list[int]] = []
         self._lengths: dict[int, set[int]] = {}
@@ -54,6 +57,7 @@ class Directory:
         row = self._columns[self.name(name)]
         if row[role] < 0:
             row[role] = self.marks
+            self.roles.append(role)
             self.marks += 1
             self._changed = True
         return row[role]
@@ -104,9 +108,36 @@ class Directory:
             self._absent.append(column)
             self._changed = True
 
+    def without_values(
+        self, signatures: Iterable[int], beginnings: Iterable[tuple[int, int]]
+    ) -> Directory:
+        """The same columns without a text or a value, with some of the signatures and beginnings.
+
+        Signatures are numbered in the order given; a beginning is a column and a length.
+        """
+        fresh = Directory(self._seed)
+        fresh.names, fresh.name_numbers = self.names, self.name_numbers
+        fresh.marks, fresh.lines, fresh.roles = self.marks, self.lines, self.roles
+        fresh._columns = [[*row] for row in self._columns]
+        fresh._absent = [*self._absent]
+        known = list(self.signatures)
+        fresh.signatures = {known[number]: new for new, number in enumerate(signatures)}
+        fresh._joint_signatures = sum(len(columns) > 1 for columns in fresh.signatures)
+        names = {row[Role.BEGINS]: number for number, row in enumerate(self._columns)}
+        for row in fresh._columns:
+            row[layout.LENGTHS_FROM], row[layout.LENGTHS_COUNT] = -1, 0
+        for column, length in beginnings:
+            fresh._lengths.setdefault(names[column], set()).add(length)
+        return fresh
+
     @property
     def absent(self) -> int:
         return len(self._absent)
+
+    @property
+    def lengths(self) -> int:
+        """How many beginnings an event may bear at most."""
+        return sum(map(len, self._lengths.values()))
 
     @property
     def nbytes(self) -> int:

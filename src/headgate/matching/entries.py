@@ -66,9 +66,8 @@ def _of_box(box: Box) -> Iterator[Entry]:
     any_of: list[tuple[NamedMark, ...]] = []
     verified = bool(box.residues)
     entries = 1
-    split = sorted(
-        ((name, pieces_of(allowed)) for name, allowed in box.sets.items()), key=_number_of_pieces
-    )
+    split = [(name, pieces_of(allowed)) for name, allowed in box.sets.items()]
+    split.sort(key=_number_of_pieces)
     for name, pieces in split:
         if not pieces:
             return
@@ -80,6 +79,10 @@ def _of_box(box: Box) -> Iterator[Entry]:
             any_of.append(tuple((name, piece.marks[0]) for piece in pieces))
         else:
             verified = True
+    if entries == 1:
+        yield _entry(zip(names, [pieces[0] for pieces in choices], strict=True),
+                     tuple(any_of), verified)  # fmt: skip
+        return
     for chosen in product(*choices):
         yield _entry(zip(names, chosen, strict=True), tuple(any_of), verified)
 

@@ -1,9 +1,9 @@
 """Which entries does an event fit? Looks up each address that it has, in every segment.
 
 The marks of the event are put where each signature (the columns of an address) finds them. A
-signature is tried when its first column has a mark. What comes out of a run is copied as it is;
-who needs more is sifted: who has died, who has been found already, who has further marks to bear,
-whom only the filter itself can verify.
+signature is tried when its first column has a mark. The buckets that may be meant are gathered
+first and gone through later, so that the memory they lie in is fetched while others are looked up.
+What comes out of a run is copied as it is; who needs more is sifted.
 """
 
 from __future__ import annotations
@@ -11,68 +11,93 @@ from __future__ import annotations
 from headgate.matching.compiled import LINE_SHORTS, compiled, long, put_long, put_short, short
 from headgate.matching.layout import (
     ABSENT,
-    ABSENT_CODE,
     ABSENT_COUNT,
     ANY_DIED,
-    ANY_OF,
-    BUCKET_GROUP_COUNT,
+    BLOCK_WORDS,
+    BUCKET_CODES,
+    BUCKET_ENTRIES,
     BUCKET_GROUPS,
+    BUCKET_HEAD,
     BUCKET_MASK,
+    BUCKET_SIGNATURE,
     BUCKET_SLOTS,
-    BUCKET_WORDS,
-    BUCKETS,
     CANDIDATE_COUNT,
-    CANDIDATES,
-    CANDIDATES_MAX,
-    CHECKED,
-    CHECKS,
-    CHECKS_FROM,
     CODE_COUNT,
     CODES,
     COUNTS,
-    DIED,
     EMPTY_KEY,
-    ENTRY_SLOTS,
     EPOCH,
     FIRST_SEGMENT,
     FIRSTS,
+    FLAG_BITS,
     FOUND,
     FOUND_COUNT,
     FOUND_MAX,
-    GROUP_FLAGS,
+    GROUP_HEAD,
     GROUP_SIZE,
-    GROUP_WORDS,
-    GROUPS,
-    IDS,
+    GROUP_START,
+    GROUP_TESTS,
+    HIT_WORDS,
+    HITS,
+    HITS_MAX,
     KEY_COUNT,
     KEYS,
     LEADS,
     LED,
     LINE_KEYS,
-    OVERLAPPING,
-    SEEN,
+    MIXED,
+    MORE,
+    MORE_TO_DO,
+    NAMES,
+    OFFSETS,
     SEGMENT_WORDS,
     SEGMENTS,
+    SIFTED,
     SIGNATURE_WORDS,
     SIGNATURES,
-    VERIFIED,
-    VERSION,
-    WANTS_CANDIDATES,
+    STREAM,
+    TAG_MASK,
+    UNSURE_COUNT,
 )
-from headgate.matching.runs import gather
+from headgate.matching.runs import block_count, gather
+from headgate.matching.sifting import CODE_MASK, NO_ROOM, sift
+from headgate.matching.symbols import SEED
 
-_CODE = 0xFFFFFFFF
 _FACTOR = -7046029254386353131
 
 
 @compiled
 def address_hash(state: int, code: int) -> int:
+    """The hash of an address, code by code; it starts from the seed, and the signature is first."""
     mixed = (state ^ code) * _FACTOR
     return mixed ^ ((mixed >> 29) & 0x7FFFFFFFF)
 
 
 @compiled
-def settle(version: int, workspace: int, event: int, offsets: int) -> bool:
+def begin(workspace: int, first: int) -> None:
+    """With the first event of a batch nothing is found yet."""
+    if first == 0:
+        put_long(workspace, FOUND_COUNT, 0)
+        put_long(workspace, CANDIDATE_COUNT, 0)
+        put_long(workspace, UNSURE_COUNT, 0)
+        put_long(long(workspace, OFFSETS), 0, 0)
+
+
+@compiled
+def ended(workspace: int) -> int:
+    """How many ids were found; more than that says that events or candidates are left over."""
+    left = long(workspace, UNSURE_COUNT) + long(workspace, CANDIDATE_COUNT)
+    return long(workspace, FOUND_COUNT) + (MORE_TO_DO if left > 0 else 0)
+
+
+@compiled
+def no_room_for(event: int) -> int:
+    """Said instead of what was found when there was no room to match an event."""
+    return -1 - event
+
+
+@compiled
+def settle(version: int, workspace: int, event: int) -> bool:
     """Find who fits an event; where there is no room for that, all is as it was."""
     found = long(workspace, FOUND_COUNT)
     candidates = long(workspace, CANDIDATE_COUNT)
@@ -80,7 +105,7 @@ def settle(version: int, workspace: int, event: int, offsets: int) -> bool:
         put_long(workspace, FOUND_COUNT, found)
         put_long(workspace, CANDIDATE_COUNT, candidates)
         return False
-    put_long(offsets, event + 1, long(workspace, FOUND_COUNT))
+    put_long(long(workspace, OFFSETS), event + 1, long(workspace, FOUND_COUNT))
     return True
 
 
@@ -96,20 +121,31 @@ def find(version: int, workspace: int, event: int) -> bool:
     count = _put_marks(version, workspace)
     for at in range(keyed):
         put_long(line_keys, long(keys, 2 * at), long(keys, 2 * at + 1))
-    leads = long(version, LEADS)
-    led = long(version, LED)
-    room = _look_up(version, workspace, event, 0)
-    at = 0
-    while room and at < count:
-        column = long(codes, at) >> 32
-        for which in range(short(leads, column), short(leads, column + 1)):
-            room = room and _look_up(version, workspace, event, short(led, which))
-        at += max(short(counts, column), 1)
+    room = _find_all(version, workspace, event, count)
     for at in range(count):
         put_short(counts, long(codes, at) >> 32, 0)
     for at in range(keyed):
         put_long(line_keys, long(keys, 2 * at), EMPTY_KEY)
     return room
+
+
+@compiled
+def _find_all(version: int, workspace: int, event: int, count: int) -> bool:
+    """Try the signatures of each column that has a mark, and the one without any column."""
+    codes = long(workspace, CODES)
+    counts = long(workspace, COUNTS)
+    leads = long(version, LEADS)
+    led = long(version, LED)
+    hits = _look_up(version, workspace, event, 0, 0)
+    at = 0
+    while at < count:
+        column = long(codes, at) >> 32
+        for which in range(short(leads, column), short(leads, column + 1)):
+            hits = _look_up(version, workspace, event, short(led, which), hits)
+            if hits < 0:
+                return False
+        at += max(short(counts, column), 1)
+    return _go_through(version, workspace, event, hits)
 
 
 @compiled
@@ -138,171 +174,120 @@ def _put_marks(version: int, workspace: int) -> int:
 
 
 @compiled
-def _look_up(version: int, workspace: int, event: int, signature: int) -> bool:
-    """Look up every address of one signature that the event has."""
+def _look_up(version: int, workspace: int, event: int, signature: int, hits: int) -> int:
+    """Look up every address of one signature that the event has; how many hits there are then."""
     codes = long(workspace, CODES)
     firsts = long(workspace, FIRSTS)
     counts = long(workspace, COUNTS)
     row = long(version, SIGNATURES) + 4 * SIGNATURE_WORDS * signature
     length = short(row, 0)
-    state = address_hash(0, signature)
+    state = address_hash(long(version, NAMES + SEED), signature)
     for at in range(1, length):
         column = short(row, at)
         if short(counts, column) == 0:
-            return True
-        state = address_hash(state, long(codes, short(firsts, column)) & _CODE)
+            return hits
+        state = address_hash(state, long(codes, short(firsts, column)) & CODE_MASK)
     if length == 0:
-        return _probe(version, workspace, event, signature, row, 0, state)
+        return _hit(version, workspace, event, signature << 32, state, hits)
     column = short(row, length)
     first = short(firsts, column)
     # Only in the last column may a value bear several marks.
     for which in range(first, first + abs(short(counts, column))):
-        code = long(codes, which) & _CODE
-        if not _probe(version, workspace, event, signature, row, code, address_hash(state, code)):
-            return False
-    return True
+        code = long(codes, which) & CODE_MASK
+        meant = (signature << 32) | code
+        hits = _hit(version, workspace, event, meant, address_hash(state, code), hits)
+        if hits < 0:
+            return hits
+    return hits
 
 
 @compiled
-def _probe(
-    version: int, workspace: int, event: int, signature: int, row: int, last: int, state: int
-) -> bool:
-    """Go through the runs at one address, in all segments."""
-    tag = (state >> 32) & 0x7FFFFFFF
+def _hit(version: int, workspace: int, event: int, meant: int, state: int, hits: int) -> int:
+    """Note the buckets that may be meant, of all segments; which it is will be seen in them."""
+    tag = (state >> 32) & TAG_MASK
     segment = version + 8 * FIRST_SEGMENT
     for _ in range(long(version, SEGMENTS)):
         slots = long(segment, BUCKET_SLOTS)
         mask = long(segment, BUCKET_MASK)
         slot = state & mask
-        entry = long(slots, slot)
-        while entry >= 0:
-            if entry >> 32 == tag:
-                bucket = long(segment, BUCKETS) + 4 * BUCKET_WORDS * (entry & _CODE)
-                if short(bucket, 0) == signature and _same_address(workspace, row, bucket, last):
-                    group = long(segment, GROUPS) + 4 * GROUP_WORDS * short(bucket, BUCKET_GROUPS)
-                    for _ in range(short(bucket, BUCKET_GROUP_COUNT)):
-                        if not _take(version, segment, workspace, group, event):
-                            return False
-                        group += 4 * GROUP_WORDS
-                    break
-            slot = (slot + 1) & mask
+        more = True
+        while more:
             entry = long(slots, slot)
+            # Written in any case, and counted if it is one: that can't be foretold.
+            hit = long(workspace, HITS) + 8 * HIT_WORDS * hits
+            put_long(hit, 0, segment)
+            put_long(hit, 1, long(segment, STREAM) + 4 * (entry & CODE_MASK))
+            put_long(hit, 2, meant)
+            hits += ((entry & ~MORE) >> 32) == tag
+            if hits == HITS_MAX:
+                if not _go_through(version, workspace, event, hits):
+                    return NO_ROOM
+                hits = 0
+            more = entry & MORE != 0
+            slot = (slot + 1) & mask
         segment += 8 * SEGMENT_WORDS
+    return hits
+
+
+@compiled
+def _go_through(version: int, workspace: int, event: int, hits: int) -> bool:
+    """Take what fits from each bucket that was hit; false where there is no more room."""
+    hit = long(workspace, HITS)
+    for _ in range(hits):
+        bucket = long(hit, 1)
+        if _is_meant(version, workspace, bucket, long(hit, 2)) and not _take(
+            version, workspace, long(hit, 0), bucket, event
+        ):
+            return False
+        hit += 8 * HIT_WORDS
     return True
 
 
 @compiled
-def _same_address(workspace: int, row: int, bucket: int, last: int) -> bool:
-    length = short(row, 0)
+def _is_meant(version: int, workspace: int, bucket: int, meant: int) -> bool:
+    """Whether a bucket is the one that was looked up: its signature, and its codes."""
+    if short(bucket, BUCKET_SIGNATURE) != meant >> 32:
+        return False
+    length = short(bucket, BUCKET_CODES)
     if length == 0:
         return True
+    row = long(version, SIGNATURES) + 4 * SIGNATURE_WORDS * (meant >> 32)
     codes = long(workspace, CODES)
     firsts = long(workspace, FIRSTS)
     for at in range(1, length):
-        if short(bucket, at) != long(codes, short(firsts, short(row, at))) & _CODE:
+        borne = long(codes, short(firsts, short(row, at))) & CODE_MASK
+        if short(bucket, BUCKET_HEAD + at - 1) != borne:
             return False
-    return short(bucket, length) == last
+    return short(bucket, BUCKET_HEAD + length - 1) == meant & CODE_MASK
 
 
 @compiled
-def _take(version: int, segment: int, workspace: int, group: int, event: int) -> bool:
-    """Put who passes the tests of a group with what was found; false where there is no room."""
+def _take(version: int, workspace: int, segment: int, bucket: int, event: int) -> bool:
+    """Put who passes the tests of a bucket's groups with what was found; false: no more room."""
     count = long(workspace, FOUND_COUNT)
-    if count + short(group, GROUP_SIZE) + LINE_SHORTS > long(workspace, FOUND_MAX):
+    if count + short(bucket, BUCKET_ENTRIES) + LINE_SHORTS > long(workspace, FOUND_MAX):
         return False
-    found = long(workspace, FOUND) + 4 * count
-    flags = short(group, GROUP_FLAGS)
-    if flags == 0 and long(segment, ANY_DIED) == 0:
-        passing = gather(segment, workspace, group, found, False)
-        put_long(workspace, FOUND_COUNT, count + passing)
-        return True
-    passing = gather(segment, workspace, group, found, True)
-    return _sift(version, segment, workspace, flags, found, passing, event)
-
-
-@compiled
-def _sift(
-    version: int, segment: int, workspace: int, flags: int, found: int, passing: int, event: int
-) -> bool:
-    """Replace the places of entries by the ids of those that really fit."""
-    ids = long(segment, IDS)
-    died = long(segment, DIED)
-    slots = long(segment, ENTRY_SLOTS)
-    seen = long(workspace, SEEN)
-    now = long(version, VERSION)
-    epoch = long(workspace, EPOCH)
-    kept = 0
-    for at in range(passing):
-        place = short(found, at)
-        if short(died, place) <= now:
-            continue
-        if flags & CHECKED and not _bears(segment, workspace, place):
-            continue
-        if flags & (OVERLAPPING | VERIFIED):
-            slot = short(slots, place)
-            if short(seen, slot) == epoch:
-                continue
-            put_short(seen, slot, epoch)
-        if flags & VERIFIED:
-            count = long(workspace, CANDIDATE_COUNT)
-            if count >= long(workspace, CANDIDATES_MAX):
-                put_long(workspace, WANTS_CANDIDATES, 1)
-                return False
-            candidates = long(workspace, CANDIDATES)
-            put_short(candidates, 2 * count, event)
-            put_short(candidates, 2 * count + 1, short(slots, place))
-            put_long(workspace, CANDIDATE_COUNT, count + 1)
+    found = long(workspace, FOUND)
+    keys = long(workspace, LINE_KEYS)
+    any_died = long(segment, ANY_DIED) != 0
+    group = bucket + 4 * (BUCKET_HEAD + short(bucket, BUCKET_CODES))
+    for _ in range(short(bucket, BUCKET_GROUPS)):
+        size = short(group, GROUP_SIZE)
+        tests = short(group, GROUP_TESTS) >> FLAG_BITS
+        mixed = short(group, GROUP_TESTS) & MIXED != 0
+        flags = short(group, GROUP_TESTS) & SIFTED
+        start = short(group, GROUP_START)
+        lines = group + 4 * GROUP_HEAD
+        goal = found + 4 * count
+        if flags == 0 and not any_died:
+            count += gather(lines, size, tests, mixed, start, keys, goal, False)
         else:
-            put_short(found, kept, short(ids, place))
-            kept += 1
-    put_long(workspace, FOUND_COUNT, long(workspace, FOUND_COUNT) + kept)
-    return True
-
-
-@compiled
-def _bears(segment: int, workspace: int, place: int) -> bool:
-    """Whether the event bears what an entry demands beyond its address and its tests."""
-    word = long(segment, CHECKS) + 4 * short(long(segment, CHECKS_FROM), place)
-    sign = short(word, 0)
-    while sign > 0:
-        if sign == ANY_OF:
-            lists = short(word, 1)
-            word += 8
-            borne = False
-            for _ in range(lists):
-                borne = borne or _bears_one(workspace, word)
-                word += 8 + 4 * short(word, 1)
-            if not borne:
+            passing = gather(lines, size, tests, mixed, start, keys, goal, True)
+            kept = sift(version, segment, workspace, flags, goal, passing, event)
+            if kept < 0:
                 return False
-        else:
-            if _bears_one(workspace, word + 4):
-                return False
-            word += 12 + 4 * short(word, 2)
-        sign = short(word, 0)
+            count += kept
+        blocks = 0 if mixed else block_count(tests, size)
+        group = lines + 4 * (tests + size + 2 * tests * size + BLOCK_WORDS * blocks)
+    put_long(workspace, FOUND_COUNT, count)
     return True
-
-
-@compiled
-def _bears_one(workspace: int, listed: int) -> bool:
-    """Whether the event bears one of a list: a column, a size, and codes in rising order."""
-    column = short(listed, 0)
-    size = short(listed, 1)
-    listed += 8
-    count = short(long(workspace, COUNTS), column)
-    if count <= 0:
-        return short(listed, 0) == ABSENT_CODE
-    codes = long(workspace, CODES)
-    first = short(long(workspace, FIRSTS), column)
-    for which in range(first, first + count):
-        code = long(codes, which) & _CODE
-        low = 0
-        high = size
-        while low < high:
-            middle = (low + high) >> 1
-            if short(listed, middle) < code:
-                low = middle + 1
-            else:
-                high = middle
-        if low < size and short(listed, low) == code:
-            return True
-    return False

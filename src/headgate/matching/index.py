@@ -9,29 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from headgate.filters.filter import AnyEvent, Filter
 from headgate.matching import layout
-from headgate.matching.compiled import Ints, Shorts
+from headgate.matching.compiled import Ints, Shorts, address_of
 from headgate.matching.directory import Directory
-from headgate.matching.entries import Entries, entries_of
+from headgate.matching.entries import Entries, Entry, entries_of
+from headgate.matching.forgetting import forgetful
+from headgate.matching.ids import ID_MAX, UNKNOWN, Ids
 from headgate.matching.matches import Columns, Matches
+from headgate.matching.raws import Raw, joined, some_of
 from headgate.matching.refusals import MatchingError
-from headgate.matching.segments import Raw, Segment, build, joined
+from headgate.matching.segments import Segment, build
 from headgate.matching.snapshots import Snapshot
 from headgate.matching.workspaces import Workspace
 from headgate.matching.writing import RawWriter
 from headgate.model.errors import EventError
 
-ID_MAX: Final = 2**31 - 1
 BYTES_MAX: Final = 4 * 1024**3
 _MERGED_RATIO: Final = 4
 _SPARE_SLOTS: Final = 1_024
 _ENTRY_BYTES: Final = 320
-"""What an entry may take at most, but for its texts and its checks."""
+_TEST_BYTES: Final = 24
+_MARK_BYTES: Final = 64
+_NAME_BYTES: Final = 256
+_CHAR_BYTES: Final = 8
+"""What an entry may take at most, each of its tests, each of its marks, each name in what has to be
+verified, and each character of a text."""
 
 
 class FilterIndex:
@@ -45,8 +53,9 @@ class FilterIndex:
         make texts that all have one hash.
         """
         self._bytes_max = bytes_max
+        self._seed = seed
         self._directory = Directory(seed)
-        self._slots: dict[int, int] = {}
+        self._ids = Ids()
         self._slot_ids: Shorts = np.empty(64, np.int32)
         self._used_slots = 0
         self._verified: dict[int, tuple[int, Filter]] = {}
@@ -60,10 +69,12 @@ class FilterIndex:
         self._workspaces: list[Workspace] = []
 
     def __len__(self) -> int:
-        return len(self._slots) + len(self._added)
+        return len(self._ids) + len(self._added)
 
     def __contains__(self, number: object) -> bool:
-        return number in self._added or number in self._slots
+        if number.__class__ is not int or not 0 <= number <= ID_MAX:
+            return False
+        return number in self._added or self._ids.slot(number) != UNKNOWN
 
     @property
     def nbytes(self) -> int:
@@ -86,19 +97,28 @@ class FilterIndex:
         for number, one in add:
             self._check_new(number, added, removed)
             entries = entries_of(one)
-            size += _bytes_of(entries)
+            size += _bytes_of(entries, one)
             if self.nbytes + size > self._bytes_max:
                 raise MatchingError(
                     f"the index may take {self._bytes_max:,} bytes, and filter {number} would "
                     "take it beyond: allow more, or remove filters"
                 )
             added[number] = entries, one
-        for number in removed:
-            if self._added.pop(number, None) is None:
-                self._removed.append(self._slots.pop(number))
+        self._remove([number for number in removed if not self._forget(number)])
         self._added.update(added)
         self._added_bytes += size
         self._snapshot = None
+
+    def _forget(self, number: int) -> bool:
+        """Whether the filter was one that no snapshot has seen yet; then it is gone."""
+        unseen = self._added.pop(number, None)
+        if unseen is not None:
+            self._added_bytes -= _bytes_of(*unseen)
+        return unseen is not None
+
+    def _remove(self, numbers: list[int]) -> None:
+        if numbers:
+            self._removed += self._ids.take(np.array(numbers, np.int32)).tolist()
 
     def _checked_removals(self, numbers: Iterable[int]) -> dict[int, None]:
         removed: dict[int, None] = {}
@@ -153,21 +173,23 @@ class FilterIndex:
         if self._added:
             raw = self._raw_of_added()
             if len(raw):
-                segments.append(build(raw, self._slot_ids))
+                segments.append(build(raw, self._slot_ids, self._seed))
         self._segments = self._merged(segments)
         words: Ints = np.zeros(
             layout.FIRST_SEGMENT + layout.SEGMENT_WORDS * len(self._segments), np.int64
         )
         words[layout.SEGMENTS] = len(self._segments)
         words[layout.VERSION] = self._version
+        words[layout.SLOT_IDS] = address_of(self._slot_ids)
         kept = self._directory.write(words)
         for at, segment in enumerate(self._segments):
             segment.write(words, at)
         sizes = [segment.nbytes for segment in self._segments]
-        self._bytes = sum(sizes) + self._directory.nbytes + 100 * len(self._slots)
+        tables = self._directory.nbytes + self._ids.nbytes + self._slot_ids.nbytes
+        self._bytes = sum(sizes) + tables
         self._added_bytes = 0
         self._snapshot = Snapshot(
-            words, (kept, self._segments), self._directory, self._used_slots,
+            words, (kept, self._slot_ids, self._segments), self._directory, self._used_slots,
             self._verified, self._workspaces,
         )  # fmt: skip
 
@@ -175,14 +197,7 @@ class FilterIndex:
         """Write the version at which they die to all entries of these slots."""
         slots = np.sort(np.array(dead, np.int32))
         for segment in self._segments:
-            first = np.searchsorted(segment.raw.slots, slots, "left")
-            sizes = np.searchsorted(segment.raw.slots, slots, "right") - first
-            count = int(sizes.sum())
-            if count:
-                before = np.repeat(np.cumsum(sizes) - sizes, sizes)
-                entries = np.repeat(first, sizes) + np.arange(count) - before
-                segment.died[segment.places[entries]] = self._version
-                segment.dead += count
+            segment.bury(slots, self._version)
 
     def _raw_of_added(self) -> Raw:
         writer = RawWriter(self._directory)
@@ -195,11 +210,15 @@ class FilterIndex:
             slot = self._used_slots
             self._used_slots += 1
             self._slot_ids[slot] = number
-            self._slots[number] = slot
             writer.add(slot, entries)
             if any(entry.verified for entry in entries.entries):
                 self._verified[slot] = number, one
+                # Columns are only read by numbered names, and who verifies needs all of them.
+                for name in sorted(one.names):
+                    self._directory.name(name)
         self._added = {}
+        slots = np.arange(self._used_slots - count, self._used_slots, dtype=np.int32)
+        self._ids.put(self._slot_ids[slots], slots)
         return writer.raw()
 
     def _merged(self, segments: list[Segment]) -> tuple[Segment, ...]:
@@ -208,38 +227,54 @@ class FilterIndex:
         size = 0
         for at in reversed(range(len(segments))):
             segment = segments[at]
-            last_or_small = at == len(segments) - 1 or len(segment.raw) <= _MERGED_RATIO * size
-            if not last_or_small and 2 * segment.dead <= len(segment.raw):
+            last_or_small = at == len(segments) - 1 or len(segment) <= _MERGED_RATIO * size
+            if not last_or_small and 2 * segment.dead <= len(segment):
                 break
             start = at
-            size += len(segment.raw) - segment.dead
+            size += len(segment) - segment.dead
         last = segments[start:]
-        if len(last) < 2 and not any(2 * segment.dead > len(segment.raw) for segment in last):
+        if len(last) < 2 and not any(2 * segment.dead > len(segment) for segment in last):
             return tuple(segments)
-        raw = joined([one.raw for one in last], [one.alive() for one in last])
-        if start == 0 and self._used_slots > 2 * len(self._slots) + _SPARE_SLOTS:
+        raw = joined([some_of(one.raw(), one.alive()) for one in last])
+        if start == 0 and self._used_slots > 2 * len(self._ids) + _SPARE_SLOTS:
             raw = self._renumbered(raw)
+        if start == 0:
+            raw, self._directory = forgetful(raw, self._directory)
         if not len(raw):
             return tuple(segments[:start])
-        return (*segments[:start], build(raw, self._slot_ids))
+        return (*segments[:start], build(raw, self._slot_ids, self._seed))
 
     def _renumbered(self, raw: Raw) -> Raw:
         """Number the slots anew: most of the old ones are of filters that are gone."""
-        kept, slots = np.unique(raw.slots, return_inverse=True)
-        ids = self._slot_ids[kept]
+        live = self._ids.slots()
+        new_slots = np.empty(self._used_slots, np.int32)
+        new_slots[live] = np.arange(len(live), dtype=np.int32)
         verified = self._verified
-        self._slot_ids = np.concatenate((ids, np.empty(_SPARE_SLOTS, np.int32)))
-        self._used_slots = len(ids)
-        self._slots.update(zip(ids.tolist(), range(len(ids)), strict=True))
-        self._verified = {
-            new: verified[old] for new, old in enumerate(kept.tolist()) if old in verified
-        }
-        return replace(raw, slots=slots.astype(np.int32))
+        self._slot_ids = np.concatenate((self._slot_ids[live], np.empty(_SPARE_SLOTS, np.int32)))
+        self._used_slots = len(live)
+        self._ids.renumber(new_slots)
+        self._verified = {int(new_slots[slot]): found for slot, found in verified.items()}
+        return replace(raw, slots=new_slots[raw.slots])
 
 
-def _bytes_of(entries: Entries) -> int:
-    marks = sum(
-        len(entry.address) + len(entry.has) + len(entry.lacks) + sum(map(len, entry.any_of))
-        for entry in entries.entries
+def _bytes_of(some: Entries, one: Filter) -> int:
+    names = 0
+    if any(entry.verified for entry in some.entries):
+        names = sum(_NAME_BYTES + _CHAR_BYTES * len(name) for name in one.names)
+    return sum(map(_bytes_of_entry, some.entries)) + names + _ENTRY_BYTES
+
+
+def _bytes_of_entry(entry: Entry) -> int:
+    marks = entry.address
+    if entry.has or entry.lacks or entry.any_of:
+        marks = (*marks, *entry.has, *entry.lacks, *chain.from_iterable(entry.any_of))
+    texts = 0
+    for _, (_, value) in marks:
+        if value.__class__ is str:
+            texts += len(value)
+    return (
+        _ENTRY_BYTES
+        + _TEST_BYTES * len(entry.tests)
+        + _MARK_BYTES * len(marks)
+        + _CHAR_BYTES * texts
     )
-    return len(entries.entries) * _ENTRY_BYTES + 64 * marks

@@ -23,23 +23,20 @@ ABSENT_COUNT: Final = 30
 LEADS: Final = 31
 LED: Final = 32
 SIGNATURES: Final = 33
+SLOT_IDS: Final = 34
+"""The id of the filter in each slot."""
 FIRST_SEGMENT: Final = 40
 
 # A segment of it.
-SEGMENT_WORDS: Final = 16
+SEGMENT_WORDS: Final = 8
 BUCKET_SLOTS: Final = 0
 BUCKET_MASK: Final = 1
-BUCKETS: Final = 2
-GROUPS: Final = 3
-BOUNDS: Final = 4
-IDS: Final = 5
-ENTRY_SLOTS: Final = 6
-DIED: Final = 7
-ANY_DIED: Final = 8
-CHECKS_FROM: Final = 9
-CHECKS: Final = 10
-SHAPES: Final = 11
-BLOCKS: Final = 12
+STREAM: Final = 2
+ENTRY_SLOTS: Final = 3
+DIED: Final = 4
+ANY_DIED: Final = 5
+CHECK_ENDS: Final = 6
+CHECKS: Final = 7
 
 # The columns that a name has: -1 where no filter asks.
 NAME_WORDS: Final = 12
@@ -49,25 +46,37 @@ LENGTHS_COUNT: Final = 10
 STATES_ASKED: Final = 11
 """A bit for each state."""
 
-# A signature, a bucket and a group.
+# A signature.
 SIGNATURE_WORDS: Final = 6
-BUCKET_WORDS: Final = 8
-BUCKET_GROUPS: Final = 6
-BUCKET_GROUP_COUNT: Final = 7
-GROUP_WORDS: Final = 8
-GROUP_START: Final = 0
-GROUP_SIZE: Final = 1
-GROUP_SHAPE: Final = 2
-GROUP_TESTS: Final = 3
-GROUP_FLAGS: Final = 4
-GROUP_BLOCK: Final = 5
-GROUP_BOUNDS: Final = 6
-GROUP_BLOCKS: Final = 7
+
+# A bucket in the stream of a segment; its codes follow, then its groups.
+BUCKET_SIGNATURE: Final = 0
+BUCKET_ENTRIES: Final = 1
+BUCKET_GROUPS: Final = 2
+BUCKET_CODES: Final = 3
+BUCKET_HEAD: Final = 4
+"""How many codes there are is in `BUCKET_CODES`; they begin here."""
+
+# A group in a bucket: its lines follow, of large ones the blocks, then bounds, then ids.
+GROUP_SIZE: Final = 0
+GROUP_TESTS: Final = 1
+"""The number of tests, shifted by `FLAG_BITS`, and the flags."""
+GROUP_START: Final = 2
+"""The place of its first entry."""
+GROUP_HEAD: Final = 3
+FLAG_BITS: Final = 4
 PLAIN_SIZE_MAX: Final = 32
 """Groups up to this size are simply gone through."""
+BLOCK_WORDS: Final = 6
+"""The first and the last of a block's first bounds, and the first of its second ones."""
 CHECKED: Final = 1
 OVERLAPPING: Final = 2
 VERIFIED: Final = 4
+SIFTED: Final = CHECKED | OVERLAPPING | VERIFIED
+"""With one of these flags an entry that passes its tests isn't found yet."""
+MIXED: Final = 8
+"""The entries of a group have different tests: where one has none, its bound is `NO_BOUND`."""
+NO_BOUND: Final = -(2**63)
 ANY_OF: Final = 1
 NONE_OF: Final = 2
 ABSENT_CODE: Final = -2
@@ -99,7 +108,22 @@ WANTS_CANDIDATES: Final = 20
 KNOWN_CELLS: Final = 21
 KNOWN_ENDS: Final = 22
 KNOWN_BLOB: Final = 23
-WORKSPACE_WORDS: Final = 24
+HITS: Final = 24
+ENDS: Final = 25
+WORKSPACE_WORDS: Final = 26
+
+MORE_TO_DO: Final = 1 << 40
+"""Added to what was found when there are unsure events, or candidates to verify."""
+
+HITS_MAX: Final = 256
+"""So many buckets are gathered before they are gone through."""
+HIT_WORDS: Final = 3
+
+# A slot of the table of buckets: a tag, then where the bucket begins in the stream.
+NO_BUCKET: Final = -(2**63)
+MORE: Final = 1 << 62
+"""Set where a bucket that belongs here, or before, had to go to a later slot."""
+TAG_MASK: Final = (1 << 30) - 1
 
 PATH_OCTETS: Final = 1024
 LISTED_NAMES: Final = 24
@@ -109,6 +133,8 @@ TWICE_SLOTS: Final = 4096
 LEVELS: Final = 16
 CELL_WORDS: Final = 5
 """The number of the name, what it is, a rank or an integer, and where a text starts and ends."""
+COLUMN_WORDS: Final = 9
+"""What `columns.ColumnBatch` says of a column: see `rows`."""
 MEMBER: Final = 8
 """What a cell is that goes with the set before it; the others are places of `line`."""
 EMPTY_KEY: Final = -(2**63)

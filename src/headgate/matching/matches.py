@@ -17,7 +17,7 @@ Columns: TypeAlias = Any
 ValuesOf: TypeAlias = Callable[[int], Mapping[str, Value]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Matches:
     """The ids of the filters that match event `i` are `ids[offsets[i]:offsets[i + 1]]`.
 

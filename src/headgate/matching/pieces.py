@@ -83,7 +83,24 @@ def pieces_of(allowed: ValueSet) -> list[Piece]:
         return [_text_stretch(bounds[0][1], bounds[1][1])]
     if bounds == (line.FIRST[0],):
         return [Piece()]
+    if len(bounds) == 4 and not allowed.cells:
+        plain = _plain_numbers(*bounds)
+        if plain is not None:
+            return [plain]
     return [*_stretches(allowed), *map(_cell, allowed.cells)]
+
+
+def _plain_numbers(
+    low: line.Point, integers_end: line.Point, first: line.Point, doubles_end: line.Point
+) -> Piece | None:
+    """The piece of a stretch of doubles with all integers between its ends: most ranges are one."""
+    if low[0] != line.INTEGER or first[0] != line.DOUBLE:
+        return None
+    last = _last(line.DOUBLE, doubles_end[1] if doubles_end[0] == line.DOUBLE else None)
+    most = _last(line.INTEGER, integers_end[1] if integers_end[0] == line.INTEGER else None)
+    if (low[1], most) != _integers_between(first[1], last):
+        return None
+    return _number_stretch(first[1], last)
 
 
 def _stretches(allowed: ValueSet) -> Iterator[Piece]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from headgate.matching.bearing import bear_boolean, bear_member, bear_opaque, bear_set, bear_text
 from headgate.matching.cells import bear_cell
 from headgate.matching.compiled import (
-    Ints,
-    address_in,
     address_of_bytes,
     compiled,
     eight_octets,
@@ -21,11 +19,13 @@ from headgate.matching.compiled import (
     put_octet,
     put_short,
 )
-from headgate.matching.finding import settle
+from headgate.matching.finding import begin, ended, no_room_for, settle
 from headgate.matching.layout import (
     CELL_WORDS,
     CODE_COUNT,
+    ENDS,
     EPOCH,
+    FOUND_COUNT,
     KEY_COUNT,
     KNOWN_BLOB,
     KNOWN_CELLS,
@@ -33,6 +33,7 @@ from headgate.matching.layout import (
     LEVELS,
     LISTED_NAMES,
     NAMES,
+    OFFSETS,
     PATH,
     PATH_OCTETS,
     TWICE,
@@ -71,27 +72,28 @@ _NULL = int.from_bytes(b"null", "little")
 
 
 @compiled
-def match_json(
-    version: Ints, workspace: Ints, data: bytes, ends: Ints, offsets: Ints, first: int
-) -> int:
-    """Match the events from the first one on, until there is no room; the next one to match."""
-    known, memory, finds = address_in(version), address_in(workspace), address_in(offsets)
+def match_json(version: int, workspace: int, data: bytes, events: int, first: int) -> int:
+    """Match the events from the first one on: see `finding.ended`; or where there is no room."""
+    begin(workspace, first)
     text = address_of_bytes(data)
-    for event in range(first, len(ends)):
-        put_long(memory, CODE_COUNT, 0)
-        put_long(memory, KEY_COUNT, 0)
-        put_long(memory, EPOCH, long(memory, EPOCH) + 1)
-        start = ends[event - 1] if event > 0 else 0
-        if not _scan(known, memory, text + start, text + ends[event]):
-            count = long(memory, UNSURE_COUNT)
-            put_short(long(memory, UNSURE), count, event)
-            put_long(memory, UNSURE_COUNT, count + 1)
-            offsets[event + 1] = offsets[event]
-            continue
-        _bear_known(known, memory, event)
-        if not settle(known, memory, event, finds):
-            return event
-    return len(ends)
+    ends = long(workspace, ENDS)
+    start = text + (long(ends, first - 1) if first > 0 else 0)
+    for event in range(first, events):
+        end = text + long(ends, event)
+        put_long(workspace, CODE_COUNT, 0)
+        put_long(workspace, KEY_COUNT, 0)
+        put_long(workspace, EPOCH, long(workspace, EPOCH) + 1)
+        if not _scan(version, workspace, start, end):
+            count = long(workspace, UNSURE_COUNT)
+            put_short(long(workspace, UNSURE), count, event)
+            put_long(workspace, UNSURE_COUNT, count + 1)
+            put_long(long(workspace, OFFSETS), event + 1, long(workspace, FOUND_COUNT))
+        else:
+            _bear_known(version, workspace, event)
+            if not settle(version, workspace, event):
+                return no_room_for(event)
+        start = end
+    return ended(workspace)
 
 
 @compiled

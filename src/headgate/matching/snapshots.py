@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import final
 
-import numpy as np
-
 from headgate.filters.filter import AnyEvent, Filter, values_of
 from headgate.matching import layout
 from headgate.matching.cells import Cells, cells_of, match_cells
-from headgate.matching.compiled import OCTETS_BEHIND, Ints
+from headgate.matching.compiled import OCTETS_BEHIND, Ints, address_of
 from headgate.matching.directory import Directory
 from headgate.matching.matches import Columns, Matches, ValuesOf, with_more, with_verified
 from headgate.matching.refusals import MatchingError
+from headgate.matching.rows import REFUSED_MAX, match_rows
 from headgate.matching.scanning import match_json
 from headgate.matching.workspaces import Workspace
 from headgate.model.errors import EventError
 from headgate.model.events import Event
-from headgate.model.values import Value
+
+_BEHIND = bytes(OCTETS_BEHIND)
 
 
 @final
@@ -35,11 +35,13 @@ class Snapshot:
         workspaces: list[Workspace],
     ) -> None:
         self._words = words
+        self._address = address_of(words)
         self._kept = kept  # the arrays behind the addresses
         self._names = directory.name_numbers
         self._known = len(self._names)
         self._sizes = directory.marks, directory.lines, slots
         self._absent = directory.absent
+        self._lengths = directory.lengths
         self._verified = verified
         self._workspaces = workspaces
 
@@ -61,34 +63,34 @@ class Snapshot:
         place of the event, which matches nothing.
         """
 
-        def event_at(place: int) -> Event:
-            event = Event.from_json(texts[place])
-            return event.with_known(known[place]) if known is not None else event
-
-        extra = None if known is None else self._known_cells(known, len(texts))
         octets = [text if text.__class__ is bytes else _octets(text) for text in texts]
-        ends = np.cumsum(np.fromiter(map(len, octets), np.int64, len(octets)))
-        data = b"".join([*octets, bytes(OCTETS_BEHIND)])
-        largest = max(map(len, octets), default=0)
-        workspace = self._workspace()
+        events = len(octets)
+        extra = None if known is None else self._known_cells(known, events)
+        data = b"".join([*octets, _BEHIND])
+        codes = 2 * max(map(len, octets), default=0) + self._absent + 16
+        workspace = self._workspace(events, codes + (extra.codes_max() if extra else 0))
         try:
-            workspace.room_for_events(len(octets))
-            more = workspace.know(extra)
-            workspace.room_for_codes(2 * largest + more + self._absent + 16)
-            offsets = np.zeros(len(octets) + 1, np.int64)
+            workspace.know(extra)
+            workspace.end_at(octets)
+            version, memory = self._address, workspace.address
+            found = match_json(version, memory, data, events, 0)
+            if 0 <= found < layout.MORE_TO_DO:
+                return Matches(workspace.take_offsets(events), workspace.take_found(found))
 
-            def step(first: int) -> int:
-                return match_json(self._words, workspace.words, data, ends, offsets, first)
+            def event_at(place: int) -> Event:
+                event = Event.from_json(texts[place])
+                return event.with_known(known[place]) if known is not None else event
 
-            def values(event: int) -> Mapping[str, Value]:
-                return event_at(event).attributes
-
-            found = self._matched(workspace, len(octets), offsets, step, values)
+            matches = self._matched(
+                workspace, events, found,
+                lambda first: match_json(version, memory, data, events, first),
+                lambda event: event_at(event).attributes,
+            )  # fmt: skip
             count = int(workspace.words[layout.UNSURE_COUNT])
             unsure = workspace.unsure[:count].tolist()
         finally:
             self._workspaces.append(workspace)
-        return self._with_unsure(found, unsure, event_at, refused) if unsure else found
+        return self._with_unsure(matches, unsure, event_at, refused) if unsure else matches
 
     def _with_unsure(
         self,
@@ -109,8 +111,8 @@ class Snapshot:
                     raise
                 refused[place] = refusal
         more = self.match_events(events)
-        sizes = np.diff(more.offsets)
-        return with_more(found, np.repeat(places, sizes).tolist(), more.ids.tolist())
+        at = [place for place, ids in zip(places, more, strict=True) for _ in ids]
+        return with_more(found, at, more.ids.tolist())
 
     def _known_cells(self, known: Sequence[Mapping[str, object]], events: int) -> Cells:
         if len(known) != events:
@@ -130,46 +132,60 @@ class Snapshot:
         from headgate.matching.columns import ColumnBatch
 
         batch = ColumnBatch(columns, self._names, self._known)
-        return self._match_cells(batch.cells(), batch.values)
+        rows, words = batch.rows, batch.words
+        workspace = self._workspace(
+            rows, batch.members_max + 5 * len(words) + self._lengths + self._absent
+        )
 
-    def _match_cells(self, cells: Cells, values: ValuesOf) -> Matches:
-        workspace = self._workspace()
+        def step(first: int) -> int:
+            done: int = match_rows(self._address, workspace.address, words, rows, first)
+            if done <= REFUSED_MAX:
+                raise batch.refusal(done)
+            return done
+
         try:
-            workspace.room_for_events(len(cells.ends))
-            workspace.room_for_codes(cells.codes_max() + self._absent + 16)
-            offsets = np.zeros(len(cells.ends) + 1, np.int64)
-
-            def step(first: int) -> int:
-                return match_cells(self._words, workspace.words, *cells, offsets, first)
-
-            return self._matched(workspace, len(cells.ends), offsets, step, values)
+            return self._matched(workspace, rows, step(0), step, batch.values)
         finally:
             self._workspaces.append(workspace)
 
-    def _workspace(self) -> Workspace:
-        workspace = self._workspaces.pop() if self._workspaces else Workspace()
-        workspace.prepare(*self._sizes)
-        workspace.start()
+    def _match_cells(self, cells: Cells, values: ValuesOf) -> Matches:
+        events = len(cells.ends)
+        workspace = self._workspace(events, cells.codes_max() + self._absent + 16)
+
+        def step(first: int) -> int:
+            done: int = match_cells(self._address, workspace.address, *cells, first)
+            return done
+
+        try:
+            return self._matched(workspace, events, step(0), step, values)
+        finally:
+            self._workspaces.append(workspace)
+
+    def _workspace(self, events: int, codes: int) -> Workspace:
+        try:
+            workspace = self._workspaces.pop()
+        except IndexError:  # asked for first, another thread could take the last one meanwhile
+            workspace = Workspace()
+        workspace.prepare(*self._sizes, events, codes)
         return workspace
 
     def _matched(
         self,
         workspace: Workspace,
         events: int,
-        offsets: Ints,
+        done: int,
         step: Callable[[int], int],
         values: ValuesOf,
     ) -> Matches:
         """Take steps through the batch, with more room each time it is too little."""
-        done = step(0)
-        while done < events:
+        while done < 0:
             if workspace.words[layout.WANTS_CANDIDATES]:
-                workspace.words[layout.WANTS_CANDIDATES] = 0
                 workspace.room_for_candidates(len(workspace.candidates))
             else:
                 workspace.room_for_found(2 * len(workspace.found))
-            done = step(done)
-        found = Matches(offsets, workspace.take_found())
+            done = step(-1 - done)
+        ids = workspace.take_found(done & (layout.MORE_TO_DO - 1))
+        found = Matches(workspace.take_offsets(events), ids)
         count = int(workspace.words[layout.CANDIDATE_COUNT])
         if not count:
             return found

@@ -170,6 +170,11 @@ class Texts:
 
     def add(self, texts: Sequence[bytes]) -> Shorts:
         """The numbers of the texts, new ones for new texts."""
+        distinct = dict.fromkeys(texts, 0)
+        if len(distinct) < len(texts):
+            # So that no room is made for what comes again.
+            distinct.update(zip(distinct, self.add(list(distinct)).tolist(), strict=True))
+            return np.fromiter(map(distinct.__getitem__, texts), np.int32, len(texts))
         data = b"".join([*texts, bytes(OCTETS_BEHIND)])
         self._reserve(len(texts), len(data))
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
@@ -179,6 +184,15 @@ class Texts:
             self.count, self.used,
         )  # fmt: skip
         return numbers
+
+    def text(self, number: int) -> bytes:
+        """The text that has a number."""
+        start, length = self.meta[3 * number + 1 : 3 * number + 3].tolist()
+        return self.pool[start : start + length].tobytes()
+
+    def lengths(self, numbers: Shorts) -> Ints:
+        """How long the texts are that have these numbers."""
+        return self.meta[3 * numbers.astype(np.int64) + 2]
 
     def addresses(self) -> Ints:
         slots, meta, pool = address_of(self.slots), address_of(self.meta), address_of(self.pool)
@@ -257,6 +271,10 @@ class Numbers:
         return self.slots.nbytes + self.meta.nbytes
 
     def add(self, values: Sequence[tuple[int, int]]) -> Shorts:
+        distinct = dict.fromkeys(values, 0)
+        if len(distinct) < len(values):
+            distinct.update(zip(distinct, self.add(list(distinct)).tolist(), strict=True))
+            return np.fromiter(map(distinct.__getitem__, values), np.int32, len(values))
         self._reserve(len(values))
         pairs = np.array(values, np.int64).reshape(-1, 2)
         numbers: Shorts = np.empty(len(values), np.int32)
@@ -264,6 +282,11 @@ class Numbers:
             self.addresses(), pairs[:, 0].copy(), pairs[:, 1].copy(), numbers, self.count
         )
         return numbers
+
+    def value(self, number: int) -> tuple[int, int]:
+        """The value that has a number, counted from 0: its place and its rank."""
+        place, rank = self.meta[3 * number + 1 : 3 * number + 3].tolist()
+        return place, rank
 
     def addresses(self) -> Ints:
         slots, meta = address_of(self.slots), address_of(self.meta)

@@ -13,7 +13,7 @@ from headgate.matching.compiled import Shorts
 from headgate.matching.directory import Directory
 from headgate.matching.entries import Entries, Entry, NamedMark, NamedTest
 from headgate.matching.pieces import Role, State
-from headgate.matching.segments import CODES, Raw
+from headgate.matching.raws import CODES, Raw
 
 
 class RawWriter:
