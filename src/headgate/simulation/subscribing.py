@@ -107,6 +107,7 @@ class Wishes:
 
     def _ask(self, wish: Wish) -> None:
         self._last_subscription += 1
+        wish.unacknowledged = {}  # of what it was before
         wanted, number = wish.wanted, self._last_subscription
         wish.subscription = number
         after = dict(wish.processed) if wanted.resumed and wish.processed else None

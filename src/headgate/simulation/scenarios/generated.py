@@ -30,7 +30,7 @@ from headgate.simulation.schedules import (
 from headgate.simulation.timeline import MILLISECOND, SECOND
 
 STREAMS = ("orders", "alarms", "trades")
-_FOREIGN = 0.0
+_FOREIGN = 0.08
 
 
 def generated(seed: int) -> Schedule:
