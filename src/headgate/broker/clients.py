@@ -34,7 +34,7 @@ from headgate.broker.questions import (
 from headgate.broker.settings import Settings
 from headgate.broker.subscriptions import Subscribed, Subscriptions
 from headgate.filters.filter import Filter
-from headgate.log.records import KnownValue, LogError, Record
+from headgate.log.records import OFFSET_MAX, KnownValue, LogError, Record
 from headgate.model.errors import HeadgateError, named
 from headgate.model.events import Event
 from headgate.rights.requests import (
@@ -51,7 +51,20 @@ NO_LEASE = (
     "this broker has had no answer from the policy's host for too long to know what is allowed: "
     "try again, or at another broker"
 )
+_NAME_CHARS_MAX = 256
 _OWN_NAMES = ("$stream", "$publisher", "$time")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a client says of a subscription that it wants."""
+
+    number: int
+    wanted: Filter
+    durable: str | None = None
+    causal: bool = False
+    after: Mapping[str, int] = field(default_factory=dict)
+    """The offsets after which it is to begin; on other streams it begins live."""
 
 
 @dataclass
@@ -322,26 +335,26 @@ class Clients:
 
     # subscribing
 
-    def subscribe(
-        self,
-        number: int,
-        request: int,
-        one: Subscribed,
-        now: int,
-    ) -> None:
+    def subscribe(self, number: int, request: int, asked: Asked, now: int) -> None:
         client = self._serves(number, request, now)
         if client is None:
             return
-        if one.number in client.subscribed:
-            self._refuse(number, request, f"there is a subscription {one.number} already")
+        because = self._unacceptable(client, asked)
+        if because is not None:
+            self._refuse(number, request, because)
             return
-        if len(client.subscribed) >= self._settings.subscriptions_max:
-            self._refuse(number, request, f"{len(client.subscribed):,} subscriptions are enough")
-            return
+        one = Subscribed(
+            number,
+            asked.number,
+            Subscription(client.principal, asked.wanted, client.domain),
+            causal=asked.causal,
+            durable=asked.durable,
+            after={stream: ("", offset) for stream, offset in asked.after.items()},
+            vector=client.vector,
+        )
         rights = self._policy.rights.rights_at(client.principal, self._policy.known)
         answer = may_subscribe(rights, one.subscription.filter)
         because = answer.because if isinstance(answer, Refused) else None
-        one.vector = client.vector
         if one.durable is not None:
             client.subscribed[one.number] = None
             self._take(client, request, one, because, now)
@@ -350,9 +363,19 @@ class Clients:
         else:
             self._begin(client, request, one, now)
 
-    def principal_of(self, number: int) -> tuple[str, str | None] | None:
-        client = self._clients.get(number)
-        return None if client is None else (client.principal, client.domain)
+    def _unacceptable(self, client: Client, asked: Asked) -> str | None:
+        if asked.number in client.subscribed:
+            return f"there is a subscription {asked.number} already"
+        if len(client.subscribed) >= self._settings.subscriptions_max:
+            return f"{len(client.subscribed):,} subscriptions are enough"
+        if asked.durable is not None and not 0 < len(asked.durable) <= _NAME_CHARS_MAX:
+            return (
+                f"expected a name of 1 to {_NAME_CHARS_MAX} characters, found {len(asked.durable)}"
+            )
+        for stream, offset in asked.after.items():
+            if not 0 <= offset <= OFFSET_MAX:
+                return f"expected an offset of 0 or more of {named(stream)}, found {offset}"
+        return None
 
     def _begin(self, client: Client, request: int, one: Subscribed, now: int) -> None:
         client.subscribed[one.number] = one

@@ -12,10 +12,10 @@ from typing import Final, final
 from headgate.broker import foreign
 from headgate.broker.asking import Asking, Respond
 from headgate.broker.children import Children
-from headgate.broker.clients import Clients
+from headgate.broker.clients import Asked, Clients
 from headgate.broker.clock import Clock
 from headgate.broker.durables import Durables
-from headgate.broker.effects import Effect, Recovered, RequestRefused
+from headgate.broker.effects import Effect, Recovered
 from headgate.broker.hosting import Hosting
 from headgate.broker.neighbours import Neighbours
 from headgate.broker.outbox import Outbox
@@ -35,10 +35,9 @@ from headgate.broker.questions import (
 from headgate.broker.reporting import Reporting
 from headgate.broker.settings import Settings
 from headgate.broker.streams import Streams
-from headgate.broker.subscriptions import Subscribed, Subscriptions
+from headgate.broker.subscriptions import Subscriptions
 from headgate.filters.filter import Filter
-from headgate.log.records import OFFSET_MAX, POLICY, KnownValue, Record, moment_of
-from headgate.model.errors import named
+from headgate.log.records import POLICY, KnownValue, Record, moment_of
 from headgate.peering.errors import PeerError
 from headgate.peering.frames import (
     Announce,
@@ -54,7 +53,6 @@ from headgate.peering.frames import (
     Vouched,
 )
 from headgate.rights.changes import Batch
-from headgate.rights.subscriptions import Subscription
 
 _SERIAL: Final = "announced"
 _SESSIONS_MAX: Final = 100_000
@@ -237,23 +235,8 @@ class Broker:
         causal: bool = False,
         after: Mapping[str, int] | None = None,
     ) -> None:
-        now = self.clock.enter(now)
-        for stream, offset in (after or {}).items():
-            if not 0 <= offset <= OFFSET_MAX:
-                because = f"expected an offset of 0 or more of {named(stream)}, found {offset}"
-                self.outbox.tell(client, RequestRefused(request, because))
-                return
-        who = self.clients.principal_of(client)
-        said = Subscription(who[0], wanted, who[1]) if who is not None else None
-        one = Subscribed(
-            client,
-            subscription,
-            said or Subscription("nobody", wanted),
-            causal=causal,
-            durable=durable,
-            after={stream: ("", offset) for stream, offset in (after or {}).items()},
-        )
-        self.clients.subscribe(client, request, one, now)
+        asked = Asked(subscription, wanted, durable, causal, after or {})
+        self.clients.subscribe(client, request, asked, self.clock.enter(now))
 
     def acknowledge(
         self, client: int, subscription: int, stream: str, offset: int, now: int

@@ -30,6 +30,7 @@ from headgate.peering.frames import Announce, Data, Ended, Frame, Silence, Vouch
 from headgate.rights.rules import parse_filter
 
 _SERIAL: Final = "announced"
+_STREAMS_MAX: Final = 100_000
 Changed = Callable[[str, int], None]
 
 
@@ -143,6 +144,8 @@ class Streams:
             self.settings.broker, said.host
         ):
             raise PeerError(f"expected a stream of the domain itself, found {named(said.stream)}")
+        if before is None and len(self._announced) >= _STREAMS_MAX:
+            raise PeerError(f"expected no more than {_STREAMS_MAX:,} streams, found another one")
         self._announced[said.stream] = said
         for broker in self._neighbours.all():
             if broker != source:
