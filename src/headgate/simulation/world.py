@@ -147,10 +147,14 @@ class World:
         """Until everybody has what is owed, and a little longer: it must stay so."""
         while self.timeline.now < until:
             self.timeline.run_until(self.timeline.now + _LOOK_US)
-            if self.served.is_done:
+            if self._is_at_rest:
                 self.timeline.run_until(self.timeline.now + _QUIET_US)
-                if self.served.is_done:
+                if self._is_at_rest:
                     return
+
+    @property
+    def _is_at_rest(self) -> bool:
+        return self.served.is_done and next(self.rights_to_connect.unlawful(), None) is None
 
     def _step(self, action: Action) -> None:
         self.trace.line("world", described(action))

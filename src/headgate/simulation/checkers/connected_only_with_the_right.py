@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import final
 
 from headgate.broker.effects import Connected, Message
@@ -31,10 +32,16 @@ class ConnectedOnlyWithTheRight(Checker):
         self._connected.pop(session.id, None)
 
     def at_rest(self) -> None:
+        for session in self.unlawful():
+            newest = len(self._ledger.history)
+            raise self.broken(session, f"no connection at version {newest}", "one")
+
+    def unlawful(self) -> Iterator[Session]:
+        """Those who are connected though they have lost the right: for a while they may be."""
         newest = len(self._ledger.history)
         for session in self._connected.values():
             if session.is_held_by_broker and not self._may_connect(session, newest):
-                raise self.broken(session, f"no connection at version {newest}", "one")
+                yield session
 
     def _may_connect(self, session: Session, version: int) -> bool:
         return self.may_connect(session.principal, session.domain, version)

@@ -60,7 +60,7 @@ class _Generator:
 
     def schedule(self) -> Schedule:
         chance = self._chance
-        policy = [self._churn.beginning()]
+        policy = [self._churn.beginning(lend_policy=bool(self._abroad))]
         policy += [self._churn.batch() for _ in range(chance.choice((0, 0, 1)))]
         brokers = self._brokers()
         self._writers()

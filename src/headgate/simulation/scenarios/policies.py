@@ -15,6 +15,7 @@ FOUNDERS: Final = ("ada", "alf")
 GROUPS: Final = ("staff", "board", "all")
 EVERYONE: Final = "everyone"
 ABROAD: Final = "abroad"
+_ABROAD_READS: Final = {"principal": ABROAD, "action": "subscribe"}
 
 
 @final
@@ -26,8 +27,11 @@ class Churn:
         self._granted: list[Change] = []
         self._members: list[tuple[str, str]] = []
 
-    def beginning(self) -> tuple[Change, ...]:
-        """Everybody may connect, writers may publish, readers may read something."""
+    def beginning(self, *, lend_policy: bool = False) -> tuple[Change, ...]:
+        """Everybody may connect, writers may publish, readers may read something.
+
+        A domain that has brokers of its own is lent the policy: they decide for its clients.
+        """
         chance = self._chance
         changes: list[Change] = [{"create_group": group} for group in (EVERYONE, *GROUPS)]
         changes += [
@@ -38,6 +42,8 @@ class Churn:
         for name in (*WRITERS, *READERS[:2]):
             changes.append({"grant": {"principal": name, "action": "publish"}})
             changes.append({"grant": {"principal": name, "action": "advertise"}})
+        if lend_policy:
+            changes.append({"grant": {**_ABROAD_READS, "filter": "\"$stream\" = '$policy'"}})
         for name in (*READERS, *GROUPS, ABROAD):
             if chance.random() < 0.85:
                 changes.append(self._grant(name))
