@@ -155,3 +155,17 @@ def test_an_answer_that_waits_for_long_need_not_stay_in_memory() -> None:
     assert len(exactly_what_the_gate_gives(
         talk.pump, "s", talk.ann, "ann", stream="news", host="q"
     )) == 5  # fmt: skip
+
+
+def test_a_start_is_news_for_what_waits_for_it() -> None:
+    """Where the other stream starts is past the cause: nothing of it will come to say so."""
+    talk = Talk()
+    pump = talk.pump
+    pump.publish("p", talk.eve, b'{"question":1}')
+    pump.slow_disk("s")
+    late = pump.connect("s", "ann")
+    pump.subscribe("s", late, causal=True)
+    pump.publish("q", talk.bob, b'{"answer":1}')
+    assert pump.bodies("s", late) == []
+    pump.sync_disk("s")
+    assert pump.bodies("s", late) == ['{"answer":1}']

@@ -175,6 +175,7 @@ class Subscriptions:
             Started(subscribed.number, delivery.stream, delivery.incarnation, delivery.start),
         )
         self.serve(delivery, now)
+        self.wake(delivery)  # where it starts may be all that others waited for
 
     def _note(
         self, delivery: StreamDelivery, what: str, now: int, then: Callable[[int], None]
