@@ -98,3 +98,21 @@ def test_with_a_link_its_sessions_end() -> None:
     assert pump.brokers["p"].children._children
     pump.cut_link("p", "s")
     assert not pump.brokers["p"].children._children
+
+
+def test_who_leaves_while_it_catches_up_apart_leaves_no_session_behind() -> None:
+    pump = network(chain("p", "m", "s"), *PEOPLE, window=1, cache_records=4, read_records=2)
+    eve, bob = pump.connect("p", "eve"), pump.connect("s", "ann")
+    pump.subscribe("s", bob, "a < 0")
+    for body in range(30):
+        pump.publish("p", eve, b'{"a":%d}' % body)
+    pump.wait(1)
+    before = {name: len(one.children._children) for name, one in pump.brokers.items()}
+    for _ in range(5):
+        ann = pump.connect("s", "ann")
+        pump.subscribe("s", ann, after={"orders": 0})
+        assert pump.brokers["m"].counts["catching up apart"] > 0
+        pump.disconnect("s", ann)
+        pump.wait(1)
+    assert {name: len(one.children._children) for name, one in pump.brokers.items()} == before
+    assert not any(len(one.streams._sessions) > 8 for one in pump.brokers.values())

@@ -276,7 +276,7 @@ class Feed(ABC):
                 self._not_live(consumer)
                 consumer.at, consumer.version = before, version
         self._passed(passed, now)
-        self._forget()
+        self._forget(now)
 
     def reach(self, up_to: int, version: int, now: int) -> None:
         """Nothing more is owed up to here."""
@@ -311,7 +311,7 @@ class Feed(ABC):
         self._cache.append(record)
         self._cache_bytes += _size(record)
 
-    def _forget(self) -> None:
+    def _forget(self, now: int) -> None:
         """Keep memory within its bounds; who is behind gets the rest from elsewhere."""
         while self._cache and (
             len(self._cache) > self.settings.cache_records

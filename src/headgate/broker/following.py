@@ -34,6 +34,7 @@ from headgate.peering.frames import (
     Vouched,
 )
 
+_PATIENCE_MAX: Final = 16
 _MANY: Final = 256
 """Sets of more interests than this are changed one change after the other."""
 
@@ -92,6 +93,8 @@ class FollowedFeed(Feed):
         self._attachment: Attachment | None = None
         self._avoided: dict[str, None] = {}
         self._retry_at: int | None = None
+        self._patience = settings.attach_us
+        """How long to wait for a parent's vouch: longer each time it was too short."""
 
     @property
     def parent(self) -> str | None:
@@ -140,7 +143,7 @@ class FollowedFeed(Feed):
 
     def _attach(self, now: int) -> None:
         """Ask the next broker on the way, one that hasn't failed lately if there is one."""
-        self._retry_at = now + self.settings.attach_us
+        self._retry_at = now + self._patience
         brokers = self.ways.next_brokers(self.stream)
         fresh = [broker for broker in brokers if broker not in self._avoided]
         if not fresh:
@@ -279,6 +282,7 @@ class FollowedFeed(Feed):
         for epoch in [one for one in attachment.asked if one <= frame.epoch]:
             del attachment.asked[epoch]
         attachment.vouched = True
+        self._patience = self.settings.attach_us
         self._avoided.clear()
         self._retry_at = None
         self._ledger.append((self.position, vouched))
@@ -336,6 +340,7 @@ class FollowedFeed(Feed):
         private = self.away.pop(consumer, None)
         if private is not None:
             private.remove(consumer, now)
+            private.let_go(now)
             consumer.feed = consumer.home = self
         super().remove(consumer, now)
 
@@ -360,6 +365,8 @@ class FollowedFeed(Feed):
     def on_timer(self, now: int) -> None:
         if self._retry_at is not None and now >= self._retry_at:
             if self._attachment is not None and not self._attachment.vouched:
+                # The way to the stream's host and back may be longer than we thought.
+                self._patience = min(2 * self._patience, _PATIENCE_MAX * self.settings.attach_us)
                 self._reattach(now, avoid=True, tell=True)
             elif self._attachment is None and self.consumers:
                 self._attach(now)
@@ -412,12 +419,12 @@ class PrivateFeed(FollowedFeed):
         self.position, self._start = None, (consumer.at, consumer.version)
         self._attach(now)
 
-    def _forget(self) -> None:
+    def _forget(self, now: int) -> None:
         """Don't let a stream pass by that the consumer doesn't take."""
-        super()._forget()
+        super()._forget(now)
         at = self.consumer.at
         if not self.consumer.live and at is not None and at < self.floor:
-            self._drop_attachment(0, tell=True)
+            self._drop_attachment(now, tell=True)
 
 
 def wire_entries(entries: frozenset[Interest]) -> tuple[tuple[tuple[int, str], ...], ...]:
