@@ -17,6 +17,7 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 LAYERS = "rooms import only the rooms below them"
 MODEL = "the service model shares nothing with what it judges"
 SPARK = "pyspark is imported only by pipeline"
+PLOTS = "matplotlib is imported only where figures are drawn"
 PURE = "from broker down nothing does input or output"
 CONTRACTS = {contract["name"]: contract for contract in SETTINGS["importlinter"]["contracts"]}
 BANNED_MODULES = CONTRACTS[PURE]["forbidden_modules"]
@@ -134,6 +135,17 @@ def test_pyspark_outside_the_pipeline_is_refused(house: House) -> None:
     assert broken(report) == {SPARK}
     assert "headgate.live.planted -> pyspark" in report
     assert "headgate.pipeline.planted -> pyspark" not in report
+
+
+def test_matplotlib_is_imported_only_where_figures_are_drawn(house: House) -> None:
+    house.plant("simulation", "import matplotlib.figure")
+    house.plant("cli", "from matplotlib import pyplot")
+    status, report = house.lint_imports()
+    assert status == 1
+    assert broken(report) == {PLOTS}
+    assert "headgate.simulation.planted -> matplotlib" in report
+    assert "headgate.cli.planted -> matplotlib" in report
+    assert "headgate.simulation.evaluating.figures -> matplotlib" not in report
 
 
 def test_a_service_model_that_asks_what_it_judges_is_refused(house: House) -> None:

@@ -115,6 +115,33 @@ def test_what_nobody_behind_a_link_wants_or_may_read_is_not_sent_over_it() -> No
     assert pump.bodies("s", ann) == ['{"a":1}']
 
 
+def test_who_filters_at_the_edge_only_is_sent_everything_and_delivers_the_same() -> None:
+    delivered = []
+    for edge_only, sent_count in ((False, 3), (True, 20)):
+        pump = network(
+            chain("p", "m", "s"), *reader("ann", "a < 3"), *writer(), filters_at_edge_only=edge_only
+        )
+        eve, ann = pump.connect("p", "eve"), pump.connect("s", "ann")
+        pump.subscribe("s", ann)
+        sent = {way: len(pump.said(*way, Data)) for way in (("p", "m"), ("m", "s"))}
+        for number in range(20):
+            pump.publish("p", eve, of(number))
+        for way, before in sent.items():
+            assert len(pump.said(*way, Data)) == before + sent_count
+        delivered.append(pump.bodies("s", ann))
+        said = [*pump.said("s", "m", Subscribe), *pump.said("m", "p", Subscribe)]
+        pump.administer(grant("ann", filter_="a = 9"))
+        pump.publish("p", eve, of(9))
+        pump.wait(1)
+        exactly_what_the_gate_gives(pump, "s", ann, "ann")
+        policy = entries(pump, "s", "m", "$policy")
+        assert len(policy) > 1, "the policy is still told only to those whom it affects"
+        if edge_only:
+            assert entries(pump, "m", "p") == {((0, "TRUE"),)}
+            assert [*pump.said("s", "m", Subscribe), *pump.said("m", "p", Subscribe)] == said
+    assert delivered[0] == delivered[1] == ['{"a":0}', '{"a":1}', '{"a":2}']
+
+
 def test_who_ends_costs_nothing_any_more() -> None:
     pump = network(chain("p", "m", "s"), *PEOPLE)
     eve, ann = pump.connect("p", "eve"), pump.connect("s", "ann")

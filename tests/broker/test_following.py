@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headgate.broker.following import FollowedFeed
+from headgate.broker.interests import ALWAYS
 from headgate.broker.outbox import Outbox
 from headgate.broker.settings import SECOND
 from headgate.peering.frames import LATEST, Attach, Data, Detach, Frame, Silence, Subscribe, Vouched
@@ -69,6 +70,23 @@ def test_what_is_covered_is_vouched_for_at_once_and_costs_nothing() -> None:
     stream.sent()
     assert stream.add("a = 1").said == ["vouched 0 after 7"]
     assert stream.sent() == []
+
+
+def test_who_filters_at_the_edge_only_asks_for_everything_once() -> None:
+    stream = Stream(filters_at_edge_only=True)
+    assert stream.sent() == [], "of what nobody wants nothing is asked for"
+    first = stream.add("a = 1")
+    (attach,) = stream.sent()
+    assert isinstance(attach, Attach)
+    assert (attach.known, attach.entries) == (ALWAYS, (((0, "TRUE"),),))
+    stream.vouch(attach.epoch, 7)
+    second = stream.add("a = 2")
+    stream.feed.want(second, wishes("a = 3", known=5), 1, NOW)
+    stream.data(7, 8, a=1)
+    stream.data(8, 9, a=3)
+    stream.data(9, 10, a=4)
+    assert stream.sent() == []
+    assert (first.records(), second.records()) == ([8], [9])
 
 
 def test_what_is_only_asked_for_is_not_vouched_for() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headgate.broker.interests import (
     ALWAYS,
+    EVERYTHING,
     NOTHING,
     STEPS_MAX,
     Interest,
@@ -102,6 +103,12 @@ def test_who_knows_more_versions_than_another_does_not_cover_what_that_one_gets_
     ).wants(record(1, 9, 5))
     assert not wishes("a = 1", known=5).covers(wishes("a = 1", known=4), since=0)
     assert wishes("a = 1", known=4).covers(wishes("a = 1", known=5), since=0)
+
+
+def test_who_is_owed_everything_covers_all_others_whatever_they_know() -> None:
+    for known in (0, 4, ALWAYS):
+        assert wishes("TRUE", "a = 1", known=ALWAYS).covers(wishes("a = 2", known=known), since=0)
+    assert EVERYTHING.covers(wishes("TRUE", known=4), since=0)
 
 
 def test_like_interests_are_one_and_covered_ones_are_none() -> None:

@@ -11,6 +11,7 @@ from headgate.cli.output import (
     print_json,
     print_line,
     print_note,
+    print_numbers,
     print_rows,
     print_table,
     yes_or_no,
@@ -20,6 +21,13 @@ from headgate.cli.output import (
 def test_rows_stand_in_two_aligned_columns(capsys: pytest.CaptureFixture[str]) -> None:
     print_rows([("a", "one"), ("long", "two")], indent=2)
     assert capsys.readouterr().out == "  a     one\n  long  two\n"
+
+
+def test_numbers_end_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    print_numbers([("link", "bytes", ""), ("a", "1,024", "1%"), ("bc", "9", "99%")], indent=1)
+    assert capsys.readouterr().out == " link  bytes\n a     1,024   1%\n bc        9  99%\n"
+    print_numbers([("what", "link", "n"), ("rights", "p-s", "10")], words=2)
+    assert capsys.readouterr().out == "what    link   n\nrights  p-s   10\n"
 
 
 def test_no_rows_print_nothing(capsys: pytest.CaptureFixture[str]) -> None:

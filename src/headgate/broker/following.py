@@ -15,6 +15,7 @@ from headgate.broker.feeds import Consumer, Feed
 from headgate.broker.interests import (
     ALL,
     ENTRIES_MAX,
+    EVERYTHING,
     NOTHING,
     Interest,
     InterestSet,
@@ -22,7 +23,7 @@ from headgate.broker.interests import (
 )
 from headgate.broker.outbox import Outbox
 from headgate.broker.settings import Settings
-from headgate.log.records import Record
+from headgate.log.records import POLICY, Record
 from headgate.peering.frames import (
     LATEST,
     Attach,
@@ -126,6 +127,8 @@ class FollowedFeed(Feed):
     def _consolidated(self) -> InterestSet:
         """What the consumers want; what would be too much to say is said as everything."""
         wishes = self.wishes
+        if wishes and self.settings.filters_at_edge_only and self.stream != POLICY:
+            return EVERYTHING
         too_much = self._interest_bytes > self.settings.asked_bytes_max
         if too_much or len(wishes.entries) > ENTRIES_MAX:
             return InterestSet(wishes.known, frozenset({ALL}))

@@ -114,13 +114,13 @@ class InterestSet:
 
         A no may be one of a comparison that would take too long: it costs a round trip.
         """
-        if not other.entries:
+        if not other.entries or ALL in self.entries:
             return True
         if not self.entries or self.known > max(other.known, since - 1):
             return False
         missing = other.entries - self.entries
         if missing and len(self.entries) > _COMPARED_MAX:
-            return ALL in self.entries
+            return False
         return all(self._covers_one(entry, since) for entry in missing)
 
     def _covers_one(self, wanted: Interest, since: int) -> bool:
@@ -144,6 +144,8 @@ class InterestSet:
 
 NOTHING: Final = InterestSet()
 ALL: Final = Interest.always(Filter.everything())
+EVERYTHING: Final = InterestSet(ALWAYS, frozenset({ALL}))
+"""Owed whatever the policy says, and so never changed by it."""
 
 
 def consolidated(wishes: InterestSet) -> InterestSet:

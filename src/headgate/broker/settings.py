@@ -28,6 +28,8 @@ class Settings:
     """Neighbouring brokers of untrusted domains, with the principal that each is bound to."""
     advertised_only: bool = False
     """Refuse publications outside of what their publisher advertised."""
+    filters_at_edge_only: bool = False
+    """Ask upstream for everything of the event streams, and filter it for the clients here."""
     replay_strictly: bool = False
     """What is delivered late must be allowed by the version at publication, and by today's."""
     lease_us: int = 60 * SECOND

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import click
 
+from headgate.cli.evaluations import evaluate_group
 from headgate.cli.filters import filter_group
 from headgate.cli.policies import policy_group
 from headgate.cli.simulations import simulate
@@ -91,6 +92,7 @@ def main() -> None:
     """Publish/subscribe for organisations that share event streams, but not everything."""
 
 
+main.add_command(evaluate_group)
 main.add_command(filter_group)
 main.add_command(policy_group)
 main.add_command(simulate)

@@ -39,6 +39,17 @@ def print_table(rows: Sequence[Sequence[str]], indent: int = 0) -> None:
         print_line(f"{' ' * indent}{'  '.join([*cells, row[-1]])}".rstrip())
 
 
+def print_numbers(rows: Sequence[Sequence[str]], indent: int = 0, words: int = 1) -> None:
+    """Columns, the first ones of words and the others of numbers, which end below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            f"{cell:<{width}}" if at < words else f"{cell:>{width}}"
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print_line(f"{' ' * indent}{'  '.join(cells)}".rstrip())
+
+
 def print_coloured(line: str, colour: str | None) -> None:
     """A line in a colour, for those who look at a terminal and didn't ask for none."""
     wanted = False if os.environ.get("NO_COLOR") else None

@@ -7,6 +7,7 @@ between two brokers: all links between them share its weather and its faults.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Final, Protocol, final
 
@@ -104,6 +105,8 @@ class Network:
         self.counts: Counter[str] = Counter()
         self.traffic: Counter[tuple[str, str]] = Counter()
         """Bytes sent, by sender and receiver."""
+        self.taps: list[Callable[[str, str, bytes], None]] = []
+        """Who listens to what is sent: sender, receiver and bytes."""
         self._timeline = timeline
         self._seed = seed
         self._weather = (delay_us, jitter_us, pieces)
@@ -165,6 +168,8 @@ class Network:
             return
         road = end.road
         self.traffic[station.name, end.peer.station.name] += len(data)
+        for heard in self.taps:
+            heard(station.name, end.peer.station.name, data)
         if road.garbage:
             self.counts["garbage injected"] += 1
             data, road.garbage = road.garbage + data, b""

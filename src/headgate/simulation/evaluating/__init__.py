@@ -1,0 +1,1 @@
+"""Measurements of the broker network, in simulated time and counted work."""
