@@ -15,6 +15,7 @@ from headgate.simulation.administering import batch_of
 from headgate.simulation.checkers.acknowledged_only_when_stored import AcknowledgedOnlyWhenStored
 from headgate.simulation.checkers.causal_order_is_kept import CausalOrderIsKept
 from headgate.simulation.checkers.connected_only_with_the_right import ConnectedOnlyWithTheRight
+from headgate.simulation.checkers.digests_agree import DigestsAgree
 from headgate.simulation.checkers.durable_positions_are_kept import DurablePositionsAreKept
 from headgate.simulation.checkers.everybody_is_served_in_the_end import (
     EverybodyIsServedInTheEnd,
@@ -218,6 +219,7 @@ class World:
             NothingAfterTheStartingPointOfARevocation(ledger, self.timeline),
             ExactlyWhatTheGateGives(ledger),
             CausalOrderIsKept(ledger),
+            DigestsAgree(ledger),
             DurablePositionsAreKept(ledger),
             InOrderWithoutGaps(ledger),
             self.served,
