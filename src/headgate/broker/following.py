@@ -419,8 +419,13 @@ class PrivateFeed(FollowedFeed):
         self._cache_bytes = 0
         self._ledger.clear()
         assert consumer.at is not None
-        self.position, self._start = None, (consumer.at, consumer.version)
-        self._attach(now)
+        start = consumer.at, consumer.version
+        if start == self._start:
+            # Whatever kept it from going on the last time, it shouldn't be tried without a pause.
+            self._retry_at = now + self.settings.redial_us
+        self.position, self._start = None, start
+        if self._retry_at is None:
+            self._attach(now)
 
     def _forget(self, now: int) -> None:
         """Don't let a stream pass by that the consumer doesn't take."""
