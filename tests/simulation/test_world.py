@@ -98,5 +98,5 @@ def test_the_domains_between_two_brokers_are_those_of_the_links_on_the_way() -> 
         "b2": BrokerPlan(foreign={"b3": "far"}),
     }
     world = World(small(length=3, brokers=brokers), Broker)
-    assert world._domains_between("b1", "b3") == ("near", "far")
-    assert world._domains_between("b3", "b1") == ()
+    assert world._domains_between("b1", "b3") == (("into", "near"), ("into", "far"))
+    assert world._domains_between("b3", "b1") == (("out of", "far"), ("out of", "near"))

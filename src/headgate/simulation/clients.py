@@ -176,6 +176,10 @@ class Client:
         else:
             _HEAR[message.__class__](self, message)
 
+    def _delivered(self, message: effects.Delivery) -> None:
+        self.outbox.heard()
+        self.wishes.delivered(message)
+
     def _refused(self, message: effects.RequestRefused) -> None:
         for part in (self.outbox, self.wishes, self.office):
             part.refused(message)
@@ -190,7 +194,7 @@ _HEAR: dict[type[Message], Callable[[Client, Any], None]] = {
     effects.Published: lambda client, message: client.outbox.published(message),
     effects.Subscribed: lambda client, message: client.wishes.subscribed(message),
     effects.Started: _nothing,
-    effects.Delivery: lambda client, message: client.wishes.delivered(message),
+    effects.Delivery: Client._delivered,
     effects.SubscriptionEnded: lambda client, message: client.wishes.ended(message),
     effects.Acknowledged: _nothing,
     effects.Advertised: _nothing,

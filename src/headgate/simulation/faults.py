@@ -20,6 +20,7 @@ from headgate.simulation.schedules import (
     JumpClock,
     Kill,
     KillMidway,
+    Lose,
     LoseDatabase,
     Part,
     Repeat,
@@ -137,6 +138,15 @@ class Faults:
 
         self._for(fault.for_us, undo)
 
+    def _lose(self, fault: Lose) -> None:
+        road = self._network.road(fault.one, fault.other)
+        road.losing = fault.chance
+
+        def undo() -> None:
+            road.losing = 0.0
+
+        self._for(fault.for_us, undo)
+
     def _garble(self, fault: Garble) -> None:
         road = self._network.road(fault.one, fault.other)
         chance = self._chance
@@ -184,6 +194,7 @@ _BEGIN: dict[type[Fault], Callable[[Faults, Any], None]] = {
     Isolate: Faults._isolate,
     Slow: Faults._slow,
     Repeat: Faults._repeat,
+    Lose: Faults._lose,
     Garble: Faults._garble,
     FillDisk: Faults._fill_disk,
     SlowDisk: Faults._slow_disk,

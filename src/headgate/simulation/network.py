@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from random import Random
 from typing import Final, Protocol, final
 
@@ -16,6 +17,8 @@ from headgate.simulation.timeline import SECOND, Timeline
 
 FULL_BYTES: Final = 64 * 1024
 """With more than this under way a link is not writable, until a quarter of it is left."""
+_RECORD: Final = b"\xa4data"
+"""What the content of a frame with a record begins with, behind the head of its array."""
 DIAL_US: Final = 2 * SECOND
 """Who dials and hears nothing gives up after this."""
 
@@ -41,7 +44,7 @@ class Road:
 
     __slots__ = (
         "blocked", "bytes_per_s", "chance", "delay_us", "ends", "extra_us", "garbage", "jitter_us",
-        "pieces", "refusing", "repeating",
+        "losing", "pieces", "refusing", "repeating",
     )  # fmt: skip
 
     def __init__(self, chance: Random, delay_us: int, jitter_us: int, pieces: float) -> None:
@@ -53,6 +56,7 @@ class Road:
         """From which brokers nothing gets through, by how many faults."""
         self.refusing = 0
         self.repeating = 0.0
+        self.losing = 0.0
         self.bytes_per_s = 0
         """0 for as many as one likes."""
         self.extra_us = 0
@@ -173,6 +177,11 @@ class Network:
         if road.garbage:
             self.counts["garbage injected"] += 1
             data, road.garbage = road.garbage + data, b""
+        if road.losing:
+            data, lost = without_records(data, road)
+            self.counts["records lost on a link"] += lost
+            if not data:
+                return
         if road.repeating and road.chance.random() < road.repeating:
             self.counts["frames repeated"] += 1
             data = repeated(data, road.chance)
@@ -329,15 +338,30 @@ class Network:
             ends[:] = [one for one in ends if one is not end and one is not end.peer]
 
 
+def without_records(data: bytes, road: Road) -> tuple[bytes, int]:
+    """The same frames without some of those that carry records, and how many these are."""
+    left = []
+    borders = borders_of(data)
+    for begin, end in pairwise(borders):
+        is_record = data[begin + HEAD_BYTES + 1 : begin + HEAD_BYTES + 6] == _RECORD
+        if not is_record or road.chance.random() >= road.losing:
+            left.append(data[begin:end])
+    return b"".join(left), len(borders) - 1 - len(left)
+
+
 def repeated(data: bytes, chance: Random) -> bytes:
     """The same frames, one of them twice: at once, or at the end of what is sent together."""
-    borders = [0]
-    while borders[-1] + HEAD_BYTES <= len(data):
-        head = data[borders[-1] : borders[-1] + HEAD_BYTES]
-        borders.append(borders[-1] + HEAD_BYTES + int.from_bytes(head, "big"))
-    if borders[-1] != len(data) or len(borders) == 1:
-        return data + data  # no frames: so all of it
+    borders = borders_of(data)
     number = chance.randrange(len(borders) - 1)
     frame = data[borders[number] : borders[number + 1]]
     place = chance.choice(borders[number + 1 :])
     return data[:place] + frame + data[place:]
+
+
+def borders_of(data: bytes) -> list[int]:
+    """Where frames begin and end in what is sent together; what is no frame is one piece."""
+    borders = [0]
+    while borders[-1] + HEAD_BYTES <= len(data):
+        head = data[borders[-1] : borders[-1] + HEAD_BYTES]
+        borders.append(borders[-1] + HEAD_BYTES + int.from_bytes(head, "big"))
+    return borders if borders[-1] == len(data) else [0, len(data)]

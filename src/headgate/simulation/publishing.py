@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, final
 
 from headgate.broker.effects import Published, RequestRefused
-from headgate.simulation.schedules import Publish
+from headgate.simulation.schedules import Answer, Publish
 from headgate.simulation.sessions import PublicationAsked
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class Outbox:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._waiting: deque[Publish] = deque()
+        self._answers: deque[Answer] = deque()
         self._asked: dict[int, Publish] = {}
         self._resting = 0
         """Publications that wait before they are tried again."""
@@ -33,6 +34,16 @@ class Outbox:
     def add(self, publication: Publish) -> None:
         self._waiting.append(publication)
         self.connected()
+
+    def answer(self, answer: Answer) -> None:
+        self._answers.append(answer)
+
+    def heard(self) -> None:
+        """A delivery: what was to be its answer goes out."""
+        if self._answers:
+            one = self._answers.popleft()
+            self._client.counts["answer published"] += 1
+            self.add(Publish(one.client, one.event_id, one.body, one.stream))
 
     def connected(self) -> None:
         """Send what may be sent."""

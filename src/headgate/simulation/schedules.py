@@ -41,6 +41,7 @@ class BrokerPlan(Struct, frozen=True, forbid_unknown_fields=True):
     """How far its clock is off at the beginning."""
     drift_ppm: int = 0
     foreign: dict[str, str] = field(default_factory=dict)
+    routes_only: bool = False
 
 
 class ClientPlan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,6 +87,15 @@ class Publish(Struct, frozen=True, tag="publish", forbid_unknown_fields=True):
     stream: str | None = None
     is_json: bool = True
     known: dict[str, str] = field(default_factory=dict)
+
+
+class Answer(Struct, frozen=True, tag="answer", forbid_unknown_fields=True):
+    """A client publishes when it hears its next delivery, which causes what it publishes."""
+
+    client: str
+    event_id: str
+    body: str
+    stream: str | None = None
 
 
 class Subscribe(Struct, frozen=True, tag="subscribe", forbid_unknown_fields=True):
@@ -196,6 +206,15 @@ class Repeat(Struct, frozen=True, tag="repeat", forbid_unknown_fields=True):
     chance: float = 0.3
 
 
+class Lose(Struct, frozen=True, tag="lose", forbid_unknown_fields=True):
+    """Records that are sent on the links between two brokers sometimes never arrive."""
+
+    one: str
+    other: str
+    for_us: int
+    chance: float = 0.3
+
+
 class Garble(Struct, frozen=True, tag="garble", forbid_unknown_fields=True):
     """Bytes that nobody sent arrive on the links between two brokers."""
 
@@ -240,17 +259,17 @@ class StallClient(Struct, frozen=True, tag="stall client", forbid_unknown_fields
 
 
 ClientAction: TypeAlias = (
-    Connect | Disconnect | Publish | Subscribe | Unsubscribe | Advertise | Administer
+    Connect | Disconnect | Publish | Answer | Subscribe | Unsubscribe | Advertise | Administer
 )
 Fault: TypeAlias = (
-    Kill | KillMidway | Break | Part | Isolate | Slow | Repeat | Garble | FillDisk | SlowDisk
-    | JumpClock | LoseDatabase | StallClient
+    Kill | KillMidway | Break | Part | Isolate | Slow | Repeat | Lose | Garble | FillDisk
+    | SlowDisk | JumpClock | LoseDatabase | StallClient
 )  # fmt: skip
 Action: TypeAlias = ClientAction | AdministerElsewhere | Fault
 
 FAULTS: tuple[type[Fault], ...] = (
-    Kill, KillMidway, Break, Part, Isolate, Slow, Repeat, Garble, FillDisk, SlowDisk, JumpClock,
-    LoseDatabase, StallClient,
+    Kill, KillMidway, Break, Part, Isolate, Slow, Repeat, Lose, Garble, FillDisk, SlowDisk,
+    JumpClock, LoseDatabase, StallClient,
 )  # fmt: skip
 
 

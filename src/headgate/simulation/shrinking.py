@@ -136,7 +136,9 @@ class _Shrinker:
             settings = {key: one for key, one in self._schedule.settings.items() if key != name}
             self._fails(replace(self._schedule, settings=settings))
         brokers = {
-            name: BrokerPlan(streams=plan.streams, foreign=plan.foreign)
+            name: BrokerPlan(
+                streams=plan.streams, foreign=plan.foreign, routes_only=plan.routes_only
+            )
             for name, plan in self._schedule.brokers.items()
         }
         self._fails(replace(self._schedule, brokers=brokers))

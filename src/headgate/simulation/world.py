@@ -9,6 +9,7 @@ from typing import Any, Final, final
 
 from headgate.broker.settings import Settings
 from headgate.broker.topology import Topology
+from headgate.log.records import DELIVERIES, SUBSCRIPTIONS
 from headgate.simulation import schedules
 from headgate.simulation.acl_database import AclDatabase
 from headgate.simulation.administering import batch_of
@@ -23,7 +24,7 @@ from headgate.simulation.checkers.everybody_is_served_in_the_end import (
 )
 from headgate.simulation.checkers.exactly_what_the_gate_gives import ExactlyWhatTheGateGives
 from headgate.simulation.checkers.in_order_without_gaps import InOrderWithoutGaps
-from headgate.simulation.checkers.ledger import Ledger
+from headgate.simulation.checkers.ledger import INTO, OUT_OF, Ledger
 from headgate.simulation.checkers.nothing_after_the_starting_point_of_a_revocation import (
     NothingAfterTheStartingPointOfARevocation,
 )
@@ -182,6 +183,7 @@ class World:
             policy_host=schedule.policy_host,
             streams=plan.streams,
             foreign=plan.foreign,
+            routes_only=plan.routes_only,
             **schedule.settings,  # type: ignore[arg-type]
         )
         weather = schedule.weather
@@ -205,9 +207,14 @@ class World:
             stream for name in self.schedule.members for stream in self.schedule.plan(name).streams
         ]
         self.rights_to_connect = ConnectedOnlyWithTheRight(ledger)
-        self.served = EverybodyIsServedInTheEnd(
-            ledger, streams, all_start=not self.schedule.settings.get("advertised_only", False)
-        )
+        own = [
+            prefix + name
+            for name in self.schedule.members
+            if not self.schedule.plan(name).routes_only
+            for prefix in (SUBSCRIPTIONS, DELIVERIES)
+        ]
+        advertised_only = bool(self.schedule.settings.get("advertised_only", False))
+        self.served = EverybodyIsServedInTheEnd(ledger, streams, own, all_start=not advertised_only)
         for checker in (
             ledger,
             VersionsNeverGoBack(ledger),
@@ -231,15 +238,16 @@ class World:
         newest = len(self.ledger.history)
         return self.rights_to_connect.may_connect(plan.principal, plan.domain, newest)
 
-    def _domains_between(self, host: str, broker: str) -> tuple[str, ...]:
-        """Where a record leaves trusted brokers on its way, in whose name it goes on."""
-        found: list[str] = []
+    def _domains_between(self, host: str, broker: str) -> tuple[tuple[str, str], ...]:
+        """Where a record leaves a domain on its way, or comes into one."""
+        found: list[tuple[str, str]] = []
         here = host
         while here != broker:
             nearer = self.topology.towards(here, broker)[0]
-            domain = self.schedule.plan(here).foreign.get(nearer)
-            if domain is not None:
-                found.append(domain)
+            for way, one, other in ((INTO, here, nearer), (OUT_OF, nearer, here)):
+                domain = self.schedule.plan(one).foreign.get(other)
+                if domain is not None:
+                    found.append((way, domain))
             here = nearer
         return tuple(found)
 
@@ -269,6 +277,7 @@ _ACT: dict[type[Action], Callable[[World, Any], None]] = {
     schedules.Connect: lambda world, one: world.clients[one.client].come(one.broker),
     schedules.Disconnect: lambda world, one: world.clients[one.client].go(silently=one.silently),
     schedules.Publish: lambda world, one: world.clients[one.client].outbox.add(one),
+    schedules.Answer: lambda world, one: world.clients[one.client].outbox.answer(one),
     schedules.Subscribe: lambda world, one: world.clients[one.client].wishes.add(one),
     schedules.Unsubscribe: lambda world, one: world.clients[one.client].wishes.remove(one.key),
     schedules.Advertise: lambda world, one: world.clients[one.client].advertise(one.filter),

@@ -55,6 +55,14 @@ def test_only_what_was_known_each_time_it_was_asked_is_a_cause() -> None:
     scene.deliver(ann, number, 1)
 
 
+def test_causes_do_not_cross_the_border_of_a_domain() -> None:
+    scene, ann = question_and_answer()
+    scene.ledger._through = lambda host, broker: (("into", "abroad"),)
+    number = scene.subscribe(ann, causal=True, starts=BOTH)
+    scene.deliver(ann, number, 1, stream="alarms")
+    scene.deliver(ann, number, 1)
+
+
 def test_causes_go_on_through_those_who_only_heard_of_them() -> None:
     scene, ann = question_and_answer()
     joe = scene.session("joe")

@@ -58,6 +58,8 @@ def test_a_stream_without_a_start_breaks_the_promise_where_all_start() -> None:
     some = EverybodyIsServedInTheEnd(scene.ledger, ["orders"], all_start=False)
     some.serve([patron], lambda patron: True)
     assert some.is_done
+    scene.log({"price": 2})
+    assert not some.is_done
 
 
 def test_a_version_that_does_not_begin_breaks_the_promise() -> None:

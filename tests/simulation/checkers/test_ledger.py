@@ -33,7 +33,7 @@ def test_readers_who_ask_the_same_share_their_views() -> None:
 
 def test_a_record_that_crossed_a_domain_is_cut_by_its_rights_first() -> None:
     scene = Scene()
-    scene.ledger = Ledger(scene.observers, lambda host, broker: ("abroad",))
+    scene.ledger = Ledger(scene.observers, lambda host, broker: (("into", "abroad"),))
     scene.observers.stored = [scene.ledger.stored]
     scene.observers.batch_stored = [scene.ledger.batch_stored]
     abroad = {"principal": "abroad", "action": "subscribe", "attributes": ["price"]}
@@ -43,6 +43,21 @@ def test_a_record_that_crossed_a_domain_is_cut_by_its_rights_first() -> None:
     seen = scene.ledger.view(reader, "orders", 1)
     assert seen is not None
     assert seen.to_json() == b'{"price":3}'
+
+
+def test_a_record_that_comes_out_of_a_domain_must_be_its_to_publish() -> None:
+    scene = Scene()
+    scene.ledger = Ledger(scene.observers, lambda host, broker: (("out of", "abroad"),))
+    scene.observers.stored = [scene.ledger.stored]
+    scene.observers.batch_stored = [scene.ledger.batch_stored]
+    rule = {"principal": "abroad", "action": "publish", "filter": "price = 1"}
+    scene.version(ANN_READS, {"grant": rule})
+    scene.log({"price": 1})
+    scene.log({"price": 2})
+    reader = scene.ledger.reader(scene.session(), "TRUE")
+    assert scene.ledger.view(reader, "orders", 1) is not None
+    assert scene.ledger.view(reader, "orders", 2) is None
+    assert scene.ledger.crosses_border(reader, "orders")
 
 
 def test_what_a_crash_left_is_found_at_the_next_start() -> None:

@@ -7,6 +7,7 @@ from headgate.simulation.schedules import (
     Administer,
     AdministerElsewhere,
     Advertise,
+    Answer,
     Connect,
     Disconnect,
     Publish,
@@ -37,7 +38,7 @@ def test_everything_that_clients_do_comes_up() -> None:
                 counts["durable"] += action.durable is not None
                 counts["causal"] += action.causal
                 counts["resumed"] += action.resumed
-    kinds = [Administer, AdministerElsewhere, Advertise, Connect, Disconnect, Publish, Subscribe,
-             Unsubscribe]  # fmt: skip
+    kinds = [Administer, AdministerElsewhere, Advertise, Answer, Connect, Disconnect, Publish,
+             Subscribe, Unsubscribe]  # fmt: skip
     for name in [*(kind.__name__ for kind in kinds), "durable", "causal", "resumed"]:
         assert counts[name] > 10, name

@@ -30,10 +30,19 @@ class EverybodyIsServedInTheEnd(Checker):
 
     promise = "everybody_is_served_in_the_end"
 
-    def __init__(self, ledger: Ledger, streams: Sequence[str], *, all_start: bool = True) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        streams: Sequence[str],
+        own: Sequence[str] = (),
+        *,
+        all_start: bool = True,
+    ) -> None:
         self._ledger = ledger
+        self._own = own
+        """The brokers' own streams: by them it is seen which version a broker has reached."""
         self._all_start = all_start
-        """Whether a subscription starts on all streams, or on those that are advertised."""
+        """Whether a subscription starts on all streams, or where something is advertised."""
         self._streams = streams
         self._patrons: Sequence[Patron] = ()
         self._may_connect: MayConnect = _everybody
@@ -66,7 +75,7 @@ class EverybodyIsServedInTheEnd(Checker):
     def _streams_behind(self) -> Iterator[tuple[str, str, str]]:
         """Each stream has reached the newest version."""
         newest = len(self._ledger.history)
-        for stream in self._streams:
+        for stream in (*self._streams, *self._own):
             log = self._ledger.logs.get(stream)
             reached = 0 if log is None or not log.records else log.records[-1].version
             if reached < newest:
@@ -75,8 +84,8 @@ class EverybodyIsServedInTheEnd(Checker):
     def _owed(self, attachment: Attachment) -> Iterator[tuple[str, str, str]]:
         if attachment.is_over or attachment.unsubscribed:
             return
-        for stream in self._streams if self._all_start else ():
-            if stream not in attachment.cursors:
+        for stream in self._streams:
+            if stream not in attachment.cursors and self._must_start(attachment, stream):
                 yield str(attachment), f"to start on {stream}", "no start"
         for stream, cursor in attachment.cursors.items():
             log = self._ledger.logs.get(stream)
@@ -86,6 +95,14 @@ class EverybodyIsServedInTheEnd(Checker):
                 )
                 if owed is not None:
                     yield str(attachment), f"{stream} {owed}", f"nothing after {cursor.position}"
+
+    def _must_start(self, attachment: Attachment, stream: str) -> bool:
+        """Where publishers advertise, a stream is passed over that has nothing for it."""
+        log = self._ledger.logs.get(stream)
+        if self._all_start or log is None:
+            return self._all_start
+        since = attachment.since.get(stream, 0)
+        return self._ledger.next_owed(attachment.reader, stream, since, log.last + 1) is not None
 
 
 class MayConnect(Protocol):

@@ -20,14 +20,16 @@ from headgate.simulation import service_model
 from headgate.simulation.checkers.promises import Checker, Observers, PromiseBroken
 from headgate.simulation.disks import Write
 from headgate.simulation.machines import Machine
-from headgate.simulation.service_model import Wish, view
+from headgate.simulation.service_model import Wish, attributes, grants, rights, view
 from headgate.simulation.sessions import Session, SubscriptionAsked
 
 _READ_MAX: Final = 1_000_000
 _UNKNOWN: Final = object()
 
-Through = Callable[[str, str], tuple[str, ...]]
-"""The principals of the untrusted domains between a host and a broker, from the host on."""
+Through = Callable[[str, str], tuple[tuple[str, str], ...]]
+"""The borders between a host and a broker, from the host on: `into` or `out of` which domain."""
+INTO: Final = "into"
+OUT_OF: Final = "out of"
 
 
 @final
@@ -103,7 +105,9 @@ class Cursor:
 class Attachment:
     """A subscription of one connection, from `Subscribed` to its end."""
 
-    __slots__ = ("asked", "cursors", "is_over", "number", "reader", "session", "unsubscribed")
+    __slots__ = (
+        "asked", "cursors", "is_over", "number", "reader", "session", "since", "unsubscribed",
+    )  # fmt: skip
 
     def __init__(
         self, session: Session, asked: SubscriptionAsked, number: int, reader: Reader
@@ -114,6 +118,8 @@ class Attachment:
         """How often a durable subscription was attached, with this time."""
         self.reader = reader
         self.cursors: dict[str, Cursor] = {}
+        self.since: dict[str, int] = {}
+        """Where each stream stood when it was accepted."""
         self.is_over = False
         self.unsubscribed = False
 
@@ -208,6 +214,7 @@ class Ledger(Checker):
             raise self.broken(session, "one answer", f"another one: {message}")
         reader = self.reader(session, asked.filter)
         attachment = Attachment(session, asked, message.attachment, reader)
+        attachment.since = {stream: log.last for stream, log in self.logs.items()}
         session.attachments[message.subscription] = attachment
         self.attachments.append(attachment)
 
@@ -257,13 +264,37 @@ class Ledger(Checker):
         record, modelled = log.records[offset - 1], log.modelled[offset - 1]
         if modelled is None:
             return None
-        for domain in self._through(log.host, reader.broker):
-            seen = view(self.history, record.version, modelled, Wish(domain))
-            if seen is None:
+        for way, domain in self._through(log.host, reader.broker):
+            crossed = self._crossed(way, domain, record.version, modelled)
+            if crossed is None:
                 return None
-            modelled = replace(modelled, body=seen[0], known=seen[1])
+            modelled = crossed
         seen = view(self.history, record.version, modelled, reader.wish)
         return None if seen is None else event_of(*seen)
+
+    def _crossed(
+        self, way: str, domain: str, version: int, modelled: service_model.Record
+    ) -> service_model.Record | None:
+        """What is left of a record behind a border; nothing where it doesn't get across."""
+        if way == OUT_OF:
+            event = attributes(modelled.body, modelled.known)
+            rules = rights(self.history[:version], domain)
+            return modelled if any(may_publish(rule, event) for rule in rules) else None
+        seen = view(self.history, version, modelled, Wish(domain))
+        return None if seen is None else replace(modelled, body=seen[0], known=seen[1])
+
+    def crosses_border(self, reader: Reader, stream: str) -> bool:
+        """Whether a stream comes to a reader from another domain, or through one."""
+        log = self.logs.get(stream)
+        return log is not None and bool(self._through(log.host, reader.broker))
+
+
+def may_publish(rule: service_model.Said, event: dict[str, Any]) -> bool:
+    """Whether a rule lets publish an event: by its upper bound, and by what may be written."""
+    if rule["action"] != "publish" or not grants(rule, event):
+        return False
+    writable = rule.get("attributes")
+    return writable is None or all(name in writable for name in event if name[:1] != "$")
 
 
 def event_of(body: Any, known: Any) -> Event:

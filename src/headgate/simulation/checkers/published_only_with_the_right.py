@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 from headgate.log.records import Record
-from headgate.simulation.checkers.ledger import Ledger
+from headgate.simulation.checkers.ledger import Ledger, may_publish
 from headgate.simulation.checkers.promises import Checker
 from headgate.simulation.machines import Machine
-from headgate.simulation.service_model import Said, attributes, grants, rights
+from headgate.simulation.service_model import Said, attributes, rights
 
 
 @final
@@ -27,7 +27,7 @@ class PublishedOnlyWithTheRight(Checker):
         modelled = self._ledger.logs[record.stream].modelled[record.offset - 1]
         assert modelled is not None
         event = attributes(modelled.body, modelled.known)
-        if not any(allows(rule, event) for rule in self._rules_of(record)):
+        if not any(may_publish(rule, event) for rule in self._rules_of(record)):
             raise self.broken(
                 f"{record.stream} {record.offset}",
                 f"a right of {record.publisher} to publish it at version {record.version}",
@@ -41,10 +41,3 @@ class PublishedOnlyWithTheRight(Checker):
             found = rights(self._ledger.history[: record.version], record.publisher)
             self._rules[key] = found
         return found
-
-
-def allows(rule: Said, event: dict[str, Any]) -> bool:
-    if rule["action"] != "publish" or not grants(rule, event):
-        return False
-    writable = rule.get("attributes")
-    return writable is None or all(name in writable for name in event if name[:1] != "$")

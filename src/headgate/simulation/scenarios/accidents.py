@@ -15,6 +15,7 @@ from headgate.simulation.schedules import (
     JumpClock,
     Kill,
     KillMidway,
+    Lose,
     LoseDatabase,
     Part,
     Repeat,
@@ -117,15 +118,25 @@ def _isolate(chance: Random, schedule: Schedule, roads: Roads) -> Fault | None:
 def _slow(chance: Random, schedule: Schedule, roads: Roads) -> Fault | None:
     if not roads:
         return None
-    delay_us = chance.choice((0, 50 * MILLISECOND, SECOND))
-    rate = chance.choice((500, 5_000, 100_000))
-    return Slow(*chance.choice(roads), _duration(chance), rate, delay_us)
+    delay_us = chance.choice((0, 50 * MILLISECOND, SECOND, SECOND))
+    rate = chance.choice((500, 5_000, 100_000, 100_000))
+    # Of two ways to the same place one is late: what the other brings overtakes.
+    twins = {one for members in schedule.nodes.values() if len(members) > 1 for one in members}
+    some = [road for road in roads if not twins.isdisjoint(road)]
+    among = some if some and chance.random() < 0.7 else roads
+    return Slow(*chance.choice(among), _duration(chance), rate, delay_us)
 
 
 def _repeat(chance: Random, schedule: Schedule, roads: Roads) -> Fault | None:
     if not roads:
         return None
     return Repeat(*chance.choice(roads), _duration(chance), chance.choice((0.05, 0.3, 0.8)))
+
+
+def _lose(chance: Random, schedule: Schedule, roads: Roads) -> Fault | None:
+    if not roads:
+        return None
+    return Lose(*chance.choice(roads), _duration(chance), chance.choice((0.1, 0.5)))
 
 
 def _garble(chance: Random, schedule: Schedule, roads: Roads) -> Fault | None:
@@ -159,6 +170,6 @@ def _stall_client(chance: Random, schedule: Schedule, roads: Roads) -> Fault | N
 
 
 _MAKE: tuple[Make, ...] = (
-    _kill, _kill_midway, _break, _part, _isolate, _slow, _repeat, _garble, _fill_disk, _slow_disk,
-    _jump_clock, _lose_database, _stall_client,
+    _kill, _kill_midway, _break, _part, _isolate, _slow, _slow, _repeat, _lose, _garble, _fill_disk,
+    _slow_disk, _jump_clock, _lose_database, _stall_client,
 )  # fmt: skip

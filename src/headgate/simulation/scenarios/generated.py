@@ -15,6 +15,7 @@ from headgate.simulation.schedules import (
     Administer,
     AdministerElsewhere,
     Advertise,
+    Answer,
     BrokerPlan,
     ClientAction,
     ClientPlan,
@@ -63,6 +64,8 @@ class _Generator:
         policy = [self._churn.beginning(lend_policy=bool(self._abroad))]
         policy += [self._churn.batch() for _ in range(chance.choice((0, 0, 1)))]
         brokers = self._brokers()
+        self._weather = weather(chance)
+        self._give_time()
         self._writers()
         self._readers()
         self._administrators()
@@ -71,11 +74,11 @@ class _Generator:
             nodes=self._nodes,
             edges=self._edges,
             policy_host=self._policy_host,
-            brokers=brokers,
+            brokers=self._with_routers(brokers),
             clients=self._clients,
             policy=tuple(policy),
             settings=self._settings,
-            weather=weather(chance),
+            weather=self._weather,
             steps=tuple(self._settled()),
         )
         steps = list(schedule.steps) + accidents(chance, schedule, self._until_us)
@@ -97,6 +100,9 @@ class _Generator:
         for stream in STREAMS[: chance.choice((1, 1, 2, 2, 3))]:
             host = self._hosts[stream] = chance.choice(self._home)
             hosted.setdefault(host, []).append(stream)
+        if self._abroad and chance.random() < 0.6:
+            host = self._hosts["goods"] = chance.choice(self._abroad)
+            hosted.setdefault(host, []).append("goods")
         neighbours = self._home_neighbours()
         wrong_clocks = chance.random() < 0.5
         return {
@@ -108,6 +114,24 @@ class _Generator:
             )
             for name in self._members
         }
+
+    def _with_routers(self, brokers: dict[str, BrokerPlan]) -> dict[str, BrokerPlan]:
+        """Some of those whom nobody needs at the moment do nothing but pass on."""
+        needed = {broker for plan in self._clients.values() for broker in plan.brokers}
+        needed.add(self._policy_host)
+        return {
+            name: replace(plan, routes_only=True)
+            if name not in needed and not plan.streams and self._chance.random() < 0.4
+            else plan
+            for name, plan in brokers.items()
+        }
+
+    def _give_time(self) -> None:
+        """No time limit is shorter than the longest way there and back, or nothing would work."""
+        hop_us = 2 * self._weather.link_us + self._weather.jitter_us
+        least_us = 4 * len(self._nodes) * hop_us
+        for name in ("lease_us", "attach_us"):
+            self._settings[name] = max(self._settings[name], least_us)
 
     def _home_neighbours(self) -> tuple[str, ...]:
         return self._nodes[self._edges[-1][0]] if self._abroad else ()
@@ -125,6 +149,13 @@ class _Generator:
 
     def _moment(self, after_us: int = 0) -> int:
         return self._chance.randrange(after_us, max(after_us + 1, self._until_us))
+
+    def _moment_of_others(self) -> int:
+        """Some time, or just after somebody else did something."""
+        chance = self._chance
+        if chance.random() < 0.6:
+            return self._moment()
+        return chance.choice(self._steps).at_us + chance.randrange(20 * MILLISECOND)
 
     def _writers(self) -> None:
         chance = self._chance
@@ -223,6 +254,11 @@ class _Generator:
         here = [stream for stream, host in self._hosts.items() if host in brokers]
         if here and chance.random() < 0.4:
             self._publications(name, chance.choice(here), chance.choice((1, 3, 6)))
+        if here and chance.random() < 0.7:
+            for _ in range(chance.choice((2, 4, 8))):
+                self._events += 1
+                answer = Answer(name, f"e{self._events}", body(chance), chance.choice(here))
+                self._at(self._moment(begin), answer)
 
     def _administrators(self) -> None:
         chance = self._chance
@@ -232,7 +268,8 @@ class _Generator:
             self._at(0, Connect(name))
             serially = chance.random() < 0.5
             for _ in range(chance.choice((1, 2, 4, 7))):
-                self._at(self._moment(), Administer(name, self._churn.batch(), serially))
+                action = Administer(name, self._churn.batch(), serially)
+                self._at(self._moment_of_others(), action)
         if chance.random() < 0.2:
             self._at(self._moment(), AdministerElsewhere(self._churn.batch()))
 
@@ -252,6 +289,8 @@ def settings(chance: Random) -> dict[str, int | bool]:
         "checkpoint_records": chance.choice((2, 10, 1_000)),
         "checkpoint_us": chance.choice((1, 60)) * SECOND,
     }
+    if chance.random() < 0.12:
+        found["frame_bytes_max"] = chance.choice((8, 32)) * 1_024
     if chance.random() < 0.08:
         found["advertised_only"] = True
     return found

@@ -44,6 +44,8 @@ class Churn:
             changes.append({"grant": {"principal": name, "action": "advertise"}})
         if lend_policy:
             changes.append({"grant": {**_ABROAD_READS, "filter": "\"$stream\" = '$policy'"}})
+            writes = {"principal": ABROAD, "action": "publish", "filter": bound(chance)}
+            changes += [{"grant": writes}] * (chance.random() < 0.8)
         for name in (*READERS, *GROUPS, ABROAD):
             if chance.random() < 0.85:
                 changes.append(self._grant(name))
