@@ -22,6 +22,7 @@ class Mouth:
     said: list[Frame] = field(default_factory=list)
     can_write: bool = True
     waits: list[ChildSession] = field(default_factory=list)
+    bursts: list[ChildSession] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
 
     def send(self, broker: str, frame: Frame, now: int) -> bool:
@@ -33,6 +34,9 @@ class Mouth:
 
     def quiet(self, session: ChildSession, now: int) -> None:
         self.waits.append(session)
+
+    def burst(self, session: ChildSession, now: int) -> None:
+        self.bursts.append(session)
 
     def child_ended(self, session: ChildSession, because: str, now: int) -> None:
         self.over.append(because)
@@ -84,6 +88,16 @@ def test_silence_is_said_only_when_it_is_asked_for_and_once() -> None:
         child.break_silence(NOW)
     parent.publish(1)
     assert parent.said()[1:] == [Silence(7, 0, 2, 1), sent(2, 3)]
+
+
+def test_after_the_last_record_of_a_burst_it_is_said_once_that_it_was_the_last() -> None:
+    parent = Parent()
+    child = parent.serve()
+    parent.publish(1, 1)
+    assert parent.mouth.bursts == [child, child]
+    for _ in range(2):
+        child.break_silence(NOW)
+    assert parent.said()[1:] == [sent(0, 1), sent(1, 2), Silence(7, 2, 2, 1)]
 
 
 def test_a_vouch_says_the_silence_before_it() -> None:

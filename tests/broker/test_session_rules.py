@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -378,10 +379,30 @@ def test_rule_6_silence_rides_on_the_next_record() -> None:
     for _ in range(20):
         pump.publish("p", eve, of(2))
     pump.publish("p", eve, of(1))
-    pump.wait(1)
     assert len(pump.said("p", "s", Silence)) == before
     last = pump.said("p", "s", Data)[-1]
     assert (last.previous, last.record.offset) == (1, 22)
+
+
+def test_rule_6_the_last_record_of_a_burst_is_not_missed() -> None:
+    pump = network(chain("p", "s"), *PEOPLE)
+    eve, ann = pump.connect("p", "eve"), pump.connect("s", "ann")
+    pump.subscribe("s", ann)
+    pump.wait(1)
+    lost: list[object] = []
+
+    def loses_one(frame: Any) -> tuple[Any, ...]:
+        if isinstance(frame, Data) and not lost:
+            lost.append(frame)
+            return ()
+        return (frame,)
+
+    pump.tampers["p", "s"] = loses_one
+    pump.publish("p", eve, of(1))
+    assert len(lost) == 1
+    assert pump.bodies("s", ann) == []
+    pump.wait(1)
+    assert pump.bodies("s", ann) == ['{"a":1}']
 
 
 def test_rule_6_the_end_of_a_burst_is_told_once_when_the_link_is_idle() -> None:

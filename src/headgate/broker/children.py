@@ -117,10 +117,14 @@ class Children:
         return self._neighbours.writable(broker)
 
     def quiet(self, session: ChildSession, now: int) -> None:
-        if session.silent_at is None:
-            wait = 0 if session.stream == POLICY else self.settings.silence_us
+        wait = 0 if session.stream == POLICY else self.settings.silence_us
+        if session.silent_at is None or now + wait < session.silent_at:
             session.silent_at = now + wait
             self._quiet[session] = None
+
+    def burst(self, session: ChildSession, now: int) -> None:
+        session.silent_at = now + self.settings.silence_us
+        self._quiet[session] = None
 
     def child_ended(self, session: ChildSession, because: str, now: int) -> None:
         self._parentless[session] = because
@@ -151,6 +155,6 @@ class Children:
         for child in list(self._quiet):
             if child.silent_at is None:
                 del self._quiet[child]
-            elif child.stream == POLICY:
+            elif child.stream == POLICY and child.silent_at <= now:
                 child.break_silence(now)
                 del self._quiet[child]

@@ -94,6 +94,8 @@ class FollowedFeed(Feed):
         self._attachment: Attachment | None = None
         self._avoided: dict[str, None] = {}
         self._retry_at: int | None = None
+        self._gap_at: int | None = None
+        """Where something was missing the last time."""
         self._patience = settings.attach_us
         """How long to wait for a parent's vouch: longer each time it was too short."""
 
@@ -302,7 +304,13 @@ class FollowedFeed(Feed):
         if previous <= self.position:
             return False
         self.outbox.count("gap")
-        self._reattach(now, avoid=False, tell=True)
+        if self._gap_at == self.position:
+            # It was missed before: not again and again without a pause.
+            self._drop_attachment(now, tell=True)
+            self._retry_at = now + self.settings.redial_us
+        else:
+            self._gap_at = self.position
+            self._reattach(now, avoid=False, tell=True)
         return True
 
     def _progressed(self, now: int) -> None:

@@ -33,6 +33,10 @@ class Mouth(Protocol):
         """Something passed that is not owed: tell it when nothing else is said for a while."""
         ...
 
+    def burst(self, session: ChildSession, now: int) -> None:
+        """A record was sent: if it was the last for a while, say so."""
+        ...
+
     def child_ended(self, session: ChildSession, because: str, now: int) -> None: ...
 
 
@@ -53,6 +57,8 @@ class ChildSession(Consumer):
         self.told = after
         """Up to where the child knows that it has everything."""
         self.silent_at: int | None = None
+        self._said_last = True
+        """Whether it would know by now that it misses the last record it was sent."""
         self.waits = False
 
     def changed(self, frame: Subscribe) -> InterestSet | None:
@@ -81,7 +87,8 @@ class ChildSession(Consumer):
             self.ended(f"the link doesn't take the record at offset {record.offset}", now)
             return Offer.BLOCKED
         self.told = record.offset
-        self.silent_at = None
+        self._said_last = False
+        self.mouth.burst(self, now)
         return Offer.TAKEN
 
     def reached(self, up_to: int, version: int, now: int) -> None:
@@ -100,7 +107,9 @@ class ChildSession(Consumer):
         self.silent_at = None
         feed = self.feed
         at = feed.where(self) if feed is not None else None
-        if feed is None or at is None or self.told is None or at <= self.told:
+        if feed is None or at is None or self.told is None or at < self.told:
+            return
+        if at == self.told and self._said_last:
             return
         if not self.mouth.writable(self.child):
             self.waits = True
@@ -108,6 +117,7 @@ class ChildSession(Consumer):
         version = feed.version if self.live else self.version
         self.mouth.send(self.child, Silence(self.session, self.told, at, version), now)
         self.told = at
+        self._said_last = True
 
     def ended(self, because: str, now: int) -> None:
         self.mouth.child_ended(self, because, now)
