@@ -21,6 +21,10 @@ from headgate.matching.symbols import TABLE_WORDS, Numbers, Texts
 SIGNATURES_MAX: Final = 512
 """So many signatures of several columns; beyond them an entry is looked up by one column alone."""
 
+_TABLES: Final = (
+    layout.NAME_COLUMNS, layout.LENGTHS, layout.ABSENT, layout.LEADS, layout.LED, layout.SIGNATURES,
+)  # fmt: skip
+
 
 class Directory:
     """The names, columns, signatures and values of all filters that an index has had."""
@@ -38,10 +42,14 @@ class Directory:
         """What the marks of each column are."""
         self._joint_signatures = 0
         self._columns: list[list[int]] = []
+        self._mark_columns: dict[tuple[str, Role], int] = {}
+        self._line_columns: dict[tuple[str, View], int] = {}
+        """What was looked up in `_columns`, to be quicker."""
         self._lengths: dict[int, set[int]] = {}
         self._absent: list[int] = []
         self._changed = True
         self._tables: tuple[Shorts, ...] = ()
+        self._addresses: list[tuple[int, int]] = []
         self.signature(())
 
     def name(self, name: str) -> int:
@@ -54,6 +62,12 @@ class Directory:
         return number
 
     def mark_column(self, name: str, role: Role) -> int:
+        column = self._mark_columns.get((name, role))
+        if column is None:
+            column = self._mark_columns[name, role] = self._new_mark_column(name, role)
+        return column
+
+    def _new_mark_column(self, name: str, role: Role) -> int:
         row = self._columns[self.name(name)]
         if row[role] < 0:
             row[role] = self.marks
@@ -63,6 +77,12 @@ class Directory:
         return row[role]
 
     def line_column(self, name: str, view: View) -> int:
+        column = self._line_columns.get((name, view))
+        if column is None:
+            column = self._line_columns[name, view] = self._new_line_column(name, view)
+        return column
+
+    def _new_line_column(self, name: str, view: View) -> int:
         row = self._columns[self.name(name)]
         if row[layout.LINE_COLUMNS + view] < 0:
             row[layout.LINE_COLUMNS + view] = self.lines
@@ -86,7 +106,7 @@ class Directory:
 
     def address(self, address: tuple[NamedMark, ...]) -> tuple[int, tuple[NamedMark, ...]]:
         """The signature of an address, and the part of it that the signature takes in."""
-        columns = tuple(self.mark_column(name, mark[0]) for name, mark in address)
+        columns = tuple([self.mark_column(name, mark[0]) for name, mark in address])
         if len(columns) > 1 and columns not in self.signatures:
             if self._joint_signatures >= SIGNATURES_MAX:
                 columns, address = columns[:1], address[:1]
@@ -148,18 +168,14 @@ class Directory:
         """Put the addresses of all tables into a version; what the version has to keep."""
         if self._changed:
             self._tables = self._written()
+            self._addresses = list(zip(_TABLES, map(address_of, self._tables), strict=True))
             self._changed = False
-        columns, lengths, absent, leads, led, signatures = self._tables
         version[layout.NAMES : layout.TEXTS] = self.names.addresses()
         version[layout.TEXTS : layout.NUMBERS] = self.texts.addresses()
         version[layout.NUMBERS : layout.NUMBERS + TABLE_WORDS] = self.numbers.addresses()
-        version[layout.NAME_COLUMNS] = address_of(columns)
-        version[layout.LENGTHS] = address_of(lengths)
-        version[layout.ABSENT] = address_of(absent)
         version[layout.ABSENT_COUNT] = len(self._absent)
-        version[layout.LEADS] = address_of(leads)
-        version[layout.LED] = address_of(led)
-        version[layout.SIGNATURES] = address_of(signatures)
+        for word, address in self._addresses:
+            version[word] = address
         kept = [*self.names.arrays(), *self.texts.arrays(), *self.numbers.arrays()]
         return [*kept, self._tables]
 

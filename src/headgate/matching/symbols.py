@@ -163,6 +163,8 @@ class Texts:
         self.pool: Octets = np.empty(256, np.uint8)
         self.count = 0
         self.used = 0
+        self._table: Ints = np.empty(TABLE_WORDS, np.int64)
+        self._note_addresses()
 
     @property
     def nbytes(self) -> int:
@@ -195,8 +197,12 @@ class Texts:
         return self.meta[3 * numbers.astype(np.int64) + 2]
 
     def addresses(self) -> Ints:
+        self._table[COUNT] = self.count
+        return self._table.copy()
+
+    def _note_addresses(self) -> None:
         slots, meta, pool = address_of(self.slots), address_of(self.meta), address_of(self.pool)
-        return np.array([slots, len(self.slots) - 1, meta, pool, self.count, self._seed], np.int64)
+        self._table[:] = [slots, len(self.slots) - 1, meta, pool, self.count, self._seed]
 
     def arrays(self) -> list[object]:
         return [self.slots, self.meta, self.pool]
@@ -204,11 +210,14 @@ class Texts:
     def _reserve(self, texts: int, size: int) -> None:
         if self.used + size > len(self.pool):
             self.pool = _grown(self.pool, 2 * (self.used + size))  # type: ignore[assignment]
+            self._note_addresses()
         if 3 * (self.count + texts) > len(self.meta):
             self.meta = _grown(self.meta, 6 * (self.count + texts))  # type: ignore[assignment]
+            self._note_addresses()
         if 2 * (self.count + texts) > len(self.slots):
             self.slots = np.full(1 << (4 * (self.count + texts)).bit_length(), -1, np.int32)
             _rehash(self.slots, self.meta, 3, self.count)
+            self._note_addresses()
 
 
 @compiled
@@ -265,6 +274,8 @@ class Numbers:
         self.slots: Shorts = np.full(64, -1, np.int32)
         self.meta: Ints = np.empty(3 * 32, np.int64)
         self.count = 0
+        self._table: Ints = np.empty(TABLE_WORDS, np.int64)
+        self._note_addresses()
 
     @property
     def nbytes(self) -> int:
@@ -289,8 +300,12 @@ class Numbers:
         return place, rank
 
     def addresses(self) -> Ints:
+        self._table[COUNT] = self.count
+        return self._table.copy()
+
+    def _note_addresses(self) -> None:
         slots, meta = address_of(self.slots), address_of(self.meta)
-        return np.array([slots, len(self.slots) - 1, meta, 0, self.count, self._seed], np.int64)
+        self._table[:] = [slots, len(self.slots) - 1, meta, 0, self.count, self._seed]
 
     def arrays(self) -> list[object]:
         return [self.slots, self.meta]
@@ -298,6 +313,8 @@ class Numbers:
     def _reserve(self, values: int) -> None:
         if 3 * (self.count + values) > len(self.meta):
             self.meta = _grown(self.meta, 6 * (self.count + values))  # type: ignore[assignment]
+            self._note_addresses()
         if 2 * (self.count + values) > len(self.slots):
             self.slots = np.full(1 << (4 * (self.count + values)).bit_length(), -1, np.int32)
             _rehash(self.slots, self.meta, 3, self.count)
+            self._note_addresses()
