@@ -8,21 +8,30 @@ taken back; what older versions of an index hold is not written to.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headgate.matching import layout
-from headgate.matching.compiled import Ints, Shorts, address_of
+from headgate.matching.compiled import Ints, Shorts, address_of, compiled
 from headgate.matching.entries import NamedMark
 from headgate.matching.pieces import Role, State, View
-from headgate.matching.symbols import TABLE_WORDS, Numbers, Texts
+from headgate.matching.symbols import (
+    META_WORDS,
+    NUMBERS_FROM,
+    SIGNATURES_OF,
+    TABLE_WORDS,
+    Numbers,
+    Texts,
+)
 
 SIGNATURES_MAX: Final = 512
 """So many signatures of several columns; beyond them an entry is looked up by one column alone."""
 
 _TABLES: Final = (
     layout.NAME_COLUMNS, layout.LENGTHS, layout.ABSENT, layout.LEADS, layout.LED, layout.SIGNATURES,
+    layout.USES, layout.LEAD_SIGNATURES,
 )  # fmt: skip
 
 
@@ -48,7 +57,7 @@ class Directory:
         self._lengths: dict[int, set[int]] = {}
         self._absent: list[int] = []
         self._changed = True
-        self._tables: tuple[Shorts, ...] = ()
+        self._tables: tuple[NDArray[Any], ...] = ()
         self._addresses: list[tuple[int, int]] = []
         self.signature(())
 
@@ -166,10 +175,7 @@ class Directory:
 
     def write(self, version: Ints) -> list[object]:
         """Put the addresses of all tables into a version; what the version has to keep."""
-        if self._changed:
-            self._tables = self._written()
-            self._addresses = list(zip(_TABLES, map(address_of, self._tables), strict=True))
-            self._changed = False
+        self._write_tables()
         version[layout.NAMES : layout.TEXTS] = self.names.addresses()
         version[layout.TEXTS : layout.NUMBERS] = self.texts.addresses()
         version[layout.NUMBERS : layout.NUMBERS + TABLE_WORDS] = self.numbers.addresses()
@@ -179,7 +185,19 @@ class Directory:
         kept = [*self.names.arrays(), *self.texts.arrays(), *self.numbers.arrays()]
         return [*kept, self._tables]
 
-    def _written(self) -> tuple[Shorts, ...]:
+    def note(self, signatures: Shorts, codes: Shorts) -> None:
+        """Say of the texts and values in addresses under which signatures they are looked up."""
+        self._write_tables()
+        rows, uses = self._tables[5:7]
+        _note(signatures, codes, rows, uses, self.texts.meta, self.numbers.meta)
+
+    def _write_tables(self) -> None:
+        if self._changed:
+            self._tables = self._written()
+            self._addresses = list(zip(_TABLES, map(address_of, self._tables), strict=True))
+            self._changed = False
+
+    def _written(self) -> tuple[NDArray[Any], ...]:
         lengths: list[int] = []
         for number, some in self._lengths.items():
             row = self._columns[number]
@@ -188,10 +206,18 @@ class Directory:
             lengths.extend(sorted(some))
         led: list[list[int]] = [[] for _ in range(self.marks)]
         rows = np.full((len(self.signatures), layout.SIGNATURE_WORDS), -1, np.int32)
+        uses = np.zeros(self.marks + 1, np.int64)
+        leading = np.zeros(self.marks + 1, np.int64)
         for columns, number in self.signatures.items():
             rows[number, 0] = len(columns)
             rows[number, 1 : 1 + len(columns)] = columns
-            if columns:
+            if columns and number < layout.SIGNATURE_BITS:
+                leading[columns[0]] |= 1 << number
+                for column in columns:
+                    # What a value is, or that there is none, leaves the choice to the others.
+                    if self.roles[column] is not Role.STATE:
+                        uses[column] |= 1 << number
+            elif columns:
                 led[columns[0]].append(number)
         leads = np.cumsum([0, *map(len, led)])
         return (
@@ -201,7 +227,26 @@ class Directory:
             _shorts(leads),
             _shorts(number for some in led for number in some),
             rows,
+            uses,
+            leading,
         )
+
+
+@compiled
+def _note(
+    signatures: Shorts, codes: Shorts, rows: Shorts, uses: Ints, texts: Ints, numbers: Ints
+) -> None:
+    for entry in range(len(signatures)):
+        signature = signatures[entry]
+        if signature < layout.SIGNATURE_BITS:
+            bit = 1 << signature
+            for at in range(rows[signature, 0]):
+                code = codes[entry, at]
+                if uses[rows[signature, at + 1]] & bit != 0:
+                    if code >= NUMBERS_FROM:
+                        numbers[META_WORDS * (code - NUMBERS_FROM) + SIGNATURES_OF] |= bit
+                    else:
+                        texts[META_WORDS * code + SIGNATURES_OF] |= bit
 
 
 def _shorts(words: Iterable[int]) -> Shorts:

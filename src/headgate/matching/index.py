@@ -239,6 +239,7 @@ class FilterIndex:
             raw, self._directory = forgetful(raw, self._directory)
         if not len(raw):
             return segments[:start]
+        self._directory.note(raw.signatures, raw.codes)
         return (*segments[:start], build(raw, self._slot_ids, self._seed))
 
     def _renumbered(self, raw: Raw) -> Raw:
