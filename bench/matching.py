@@ -220,6 +220,18 @@ def thousand(rate: float) -> str:
     return f"{rate / 1e3:,.{0 if rate >= 1e4 else 1}f}"
 
 
+def print_at_once(one: Measured, seconds: float) -> None:
+    """One line for who waits; the tables come at the end."""
+    print(
+        f"{one.workload}, {one.size:,}: thousand events a second {thousand(one.json[MANY])} JSON, "
+        f"{thousand(one.columns)} columns, {thousand(one.json[1])} one JSON, "
+        f"{thousand(one.counting)} counting; built in {one.build:.1f} s; "
+        f"a filter added and seen {micro(one.changes['add, seen'])} µs, removed "
+        f"{micro(one.changes['remove, seen'])} µs ({seconds:.0f} s so far)",
+        flush=True,
+    )
+
+
 def print_speed(all_done: list[Measured]) -> None:
     title("Thousand events a second, from JSON text in batches and from Arrow columns")
     head = ["workload", "filters", "matches", *(f"batch {batch}" for batch in BATCHES)]
@@ -302,8 +314,9 @@ def main() -> None:
     for workload in WORKLOADS.values():
         if sizes_of(workload) and (not asked or any(word in workload.name for word in asked)):
             started = time.perf_counter()
-            all_done += measure(workload)
-            print(f"{workload.name}: {time.perf_counter() - started:.0f} s")
+            for one in measure(workload):
+                all_done.append(one)
+                print_at_once(one, time.perf_counter() - started)
     print_speed(all_done)
     print_changes(all_done)
     if not QUICK:

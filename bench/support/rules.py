@@ -189,7 +189,8 @@ def as_table(some: list[dict[str, object]]) -> Any:
 
 
 def as_filter(rule: Rule) -> Filter:
-    return Filter(conjunction([_condition(one) for one in rule]))
+    # Nobody reads what it was written as, and to print millions of them takes minutes.
+    return Filter(conjunction([_condition(one) for one in rule]), "")
 
 
 def _condition(constraint: Constraint) -> Condition:

@@ -13,7 +13,7 @@ def test_no_two_words_of_a_table_have_one_place() -> None:
     for words, size in (
         (values("SEGMENTS", "FIRST_SEGMENT"), layout.FIRST_SEGMENT + 1),
         (values("BUCKET_SLOTS", "CHECKS"), layout.SEGMENT_WORDS),
-        (values("OFFSETS", "HITS"), layout.WORKSPACE_WORDS),
+        (values("OFFSETS", "WANTED"), layout.WORKSPACE_WORDS),
         (values("BUCKET_SIGNATURE", "BUCKET_CODES"), layout.BUCKET_HEAD),
         (values("GROUP_SIZE", "GROUP_START"), layout.GROUP_HEAD),
     ):

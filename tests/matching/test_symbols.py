@@ -85,3 +85,13 @@ def test_equal_values_have_one_number(batches: list[list[tuple[int, int]]]) -> N
         find_number(address_of(addresses), *value) == number for value, number in known.items()
     )
     assert find_number(address_of(addresses), 0, 5) == UNKNOWN
+
+
+def test_a_value_that_came_later_is_unknown_to_an_older_version() -> None:
+    numbers = Numbers(seed=5)
+    numbers.add([(4, 1)])
+    before = numbers.addresses()
+    numbers.add([(4, rank) for rank in range(2, 20)])
+    assert find_number(address_of(before), 4, 1) == NUMBERS_FROM
+    assert find_number(address_of(before), 4, 2) == UNKNOWN
+    assert find_number(address_of(numbers.addresses()), 4, 19) == NUMBERS_FROM + 18

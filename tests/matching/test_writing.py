@@ -19,13 +19,13 @@ def test_each_entry_has_its_codes_tests_and_checks() -> None:
     raw = raw_of(
         "a = 'x' AND b = 'y'", "a = 'y' AND c > 5 AND c < 9", "b = 'x' AND a <> 'z'", "TRUE"
     )
-    assert raw.slots.tolist() == [0, 1, 2, 3]
+    assert raw.slots.tolist() == [0, 1, 3, 2], "what is checked is written last"
     x, y = raw.codes[0, :2].tolist()
-    assert raw.codes[:, 0].tolist() == [x, y, x, -1]
+    assert raw.codes[:, 0].tolist() == [x, y, -1, x]
     assert raw.codes[:, 1].tolist() == [y, -1, -1, -1]
     assert raw.test_ends.tolist() == [0, 2, 2, 2]
     assert raw.test_lines.tolist() == [0, 1]
-    assert raw.flags.tolist() == [0, 0, layout.CHECKED, 0]
+    assert raw.flags.tolist() == [0, 0, 0, layout.CHECKED]
 
 
 def test_both_sides_of_a_range_come_before_one_side_of_another() -> None:

@@ -8,18 +8,31 @@ taken back; what older versions of an index hold is not written to.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headgate.matching import layout
-from headgate.matching.compiled import Ints, Shorts, address_of
+from headgate.matching.compiled import Ints, Shorts, address_of, compiled
 from headgate.matching.entries import NamedMark
 from headgate.matching.pieces import Role, State, View
-from headgate.matching.symbols import TABLE_WORDS, Numbers, Texts
+from headgate.matching.symbols import (
+    META_WORDS,
+    NUMBERS_FROM,
+    SIGNATURES_OF,
+    TABLE_WORDS,
+    Numbers,
+    Texts,
+)
 
 SIGNATURES_MAX: Final = 512
 """So many signatures of several columns; beyond them an entry is looked up by one column alone."""
+
+_TABLES: Final = (
+    layout.NAME_COLUMNS, layout.LENGTHS, layout.ABSENT, layout.LEADS, layout.LED, layout.SIGNATURES,
+    layout.USES, layout.LEAD_SIGNATURES,
+)  # fmt: skip
 
 
 class Directory:
@@ -38,10 +51,14 @@ class Directory:
         """What the marks of each column are."""
         self._joint_signatures = 0
         self._columns: list[list[int]] = []
+        self._mark_columns: dict[tuple[str, Role], int] = {}
+        self._line_columns: dict[tuple[str, View], int] = {}
+        """What was looked up in `_columns`, to be quicker."""
         self._lengths: dict[int, set[int]] = {}
         self._absent: list[int] = []
         self._changed = True
-        self._tables: tuple[Shorts, ...] = ()
+        self._tables: tuple[NDArray[Any], ...] = ()
+        self._addresses: list[tuple[int, int]] = []
         self.signature(())
 
     def name(self, name: str) -> int:
@@ -54,6 +71,12 @@ class Directory:
         return number
 
     def mark_column(self, name: str, role: Role) -> int:
+        column = self._mark_columns.get((name, role))
+        if column is None:
+            column = self._mark_columns[name, role] = self._new_mark_column(name, role)
+        return column
+
+    def _new_mark_column(self, name: str, role: Role) -> int:
         row = self._columns[self.name(name)]
         if row[role] < 0:
             row[role] = self.marks
@@ -63,6 +86,12 @@ class Directory:
         return row[role]
 
     def line_column(self, name: str, view: View) -> int:
+        column = self._line_columns.get((name, view))
+        if column is None:
+            column = self._line_columns[name, view] = self._new_line_column(name, view)
+        return column
+
+    def _new_line_column(self, name: str, view: View) -> int:
         row = self._columns[self.name(name)]
         if row[layout.LINE_COLUMNS + view] < 0:
             row[layout.LINE_COLUMNS + view] = self.lines
@@ -86,7 +115,7 @@ class Directory:
 
     def address(self, address: tuple[NamedMark, ...]) -> tuple[int, tuple[NamedMark, ...]]:
         """The signature of an address, and the part of it that the signature takes in."""
-        columns = tuple(self.mark_column(name, mark[0]) for name, mark in address)
+        columns = tuple([self.mark_column(name, mark[0]) for name, mark in address])
         if len(columns) > 1 and columns not in self.signatures:
             if self._joint_signatures >= SIGNATURES_MAX:
                 columns, address = columns[:1], address[:1]
@@ -146,24 +175,29 @@ class Directory:
 
     def write(self, version: Ints) -> list[object]:
         """Put the addresses of all tables into a version; what the version has to keep."""
-        if self._changed:
-            self._tables = self._written()
-            self._changed = False
-        columns, lengths, absent, leads, led, signatures = self._tables
+        self._write_tables()
         version[layout.NAMES : layout.TEXTS] = self.names.addresses()
         version[layout.TEXTS : layout.NUMBERS] = self.texts.addresses()
         version[layout.NUMBERS : layout.NUMBERS + TABLE_WORDS] = self.numbers.addresses()
-        version[layout.NAME_COLUMNS] = address_of(columns)
-        version[layout.LENGTHS] = address_of(lengths)
-        version[layout.ABSENT] = address_of(absent)
         version[layout.ABSENT_COUNT] = len(self._absent)
-        version[layout.LEADS] = address_of(leads)
-        version[layout.LED] = address_of(led)
-        version[layout.SIGNATURES] = address_of(signatures)
+        for word, address in self._addresses:
+            version[word] = address
         kept = [*self.names.arrays(), *self.texts.arrays(), *self.numbers.arrays()]
         return [*kept, self._tables]
 
-    def _written(self) -> tuple[Shorts, ...]:
+    def note(self, signatures: Shorts, codes: Shorts) -> None:
+        """Say of the texts and values in addresses under which signatures they are looked up."""
+        self._write_tables()
+        rows, uses = self._tables[5:7]
+        _note(signatures, codes, rows, uses, self.texts.meta, self.numbers.meta)
+
+    def _write_tables(self) -> None:
+        if self._changed:
+            self._tables = self._written()
+            self._addresses = list(zip(_TABLES, map(address_of, self._tables), strict=True))
+            self._changed = False
+
+    def _written(self) -> tuple[NDArray[Any], ...]:
         lengths: list[int] = []
         for number, some in self._lengths.items():
             row = self._columns[number]
@@ -172,10 +206,18 @@ class Directory:
             lengths.extend(sorted(some))
         led: list[list[int]] = [[] for _ in range(self.marks)]
         rows = np.full((len(self.signatures), layout.SIGNATURE_WORDS), -1, np.int32)
+        uses = np.zeros(self.marks + 1, np.int64)
+        leading = np.zeros(self.marks + 1, np.int64)
         for columns, number in self.signatures.items():
             rows[number, 0] = len(columns)
             rows[number, 1 : 1 + len(columns)] = columns
-            if columns:
+            if columns and number < layout.SIGNATURE_BITS:
+                leading[columns[0]] |= 1 << number
+                for column in columns:
+                    # What a value is, or that there is none, leaves the choice to the others.
+                    if self.roles[column] is not Role.STATE:
+                        uses[column] |= 1 << number
+            elif columns:
                 led[columns[0]].append(number)
         leads = np.cumsum([0, *map(len, led)])
         return (
@@ -185,7 +227,26 @@ class Directory:
             _shorts(leads),
             _shorts(number for some in led for number in some),
             rows,
+            uses,
+            leading,
         )
+
+
+@compiled
+def _note(
+    signatures: Shorts, codes: Shorts, rows: Shorts, uses: Ints, texts: Ints, numbers: Ints
+) -> None:
+    for entry in range(len(signatures)):
+        signature = signatures[entry]
+        if signature < layout.SIGNATURE_BITS:
+            bit = 1 << signature
+            for at in range(rows[signature, 0]):
+                code = codes[entry, at]
+                if uses[rows[signature, at + 1]] & bit != 0:
+                    if code >= NUMBERS_FROM:
+                        numbers[META_WORDS * (code - NUMBERS_FROM) + SIGNATURES_OF] |= bit
+                    else:
+                        texts[META_WORDS * code + SIGNATURES_OF] |= bit
 
 
 def _shorts(words: Iterable[int]) -> Shorts:

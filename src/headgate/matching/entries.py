@@ -8,10 +8,9 @@ no entry can say is verified by the filter itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain, product
-from typing import TypeAlias
+from collections.abc import Iterable
+from itertools import product
+from typing import NamedTuple, TypeAlias
 
 from headgate.filters.boxes import Box
 from headgate.filters.filter import Filter
@@ -25,8 +24,7 @@ ENTRIES_MAX = 256
 """More alternatives than these are not multiplied out: they are checked one beside the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """Demands on an event that hold together."""
 
     address: tuple[NamedMark, ...] = ()
@@ -38,8 +36,7 @@ class Entry:
     verified: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(NamedTuple):
     """All entries of a filter."""
 
     entries: tuple[Entry, ...]
@@ -51,26 +48,36 @@ def entries_of(one: Filter) -> Entries:
     boxes = one.boxes
     if len(boxes) == 1:
         return Entries(tuple(_of_box(boxes[0])), _overlapping(boxes[0]))
-    entries = tuple(chain.from_iterable(map(_of_box, boxes)))
+    entries = tuple(entry for box in boxes for entry in _of_box(box))
     return Entries(entries, len(entries) > 1)
 
 
 def _overlapping(box: Box) -> bool:
     """A set's stretches have nothing in common, its cells may have."""
-    return any(allowed.cells for allowed in box.sets.values())
+    return any([allowed.cells for allowed in box.sets.values()])  # noqa: C419 -- half the time
 
 
-def _of_box(box: Box) -> Iterator[Entry]:
+def _of_box(box: Box) -> list[Entry]:
+    alone: list[tuple[str, Piece]] = []
+    for name, allowed in box.sets.items():
+        pieces = pieces_of(allowed)
+        if len(pieces) != 1:
+            return _multiplied(box)
+        alone.append((name, pieces[0]))
+    return [_entry(alone, (), bool(box.residues))]
+
+
+def _multiplied(box: Box) -> list[Entry]:
+    verified = bool(box.residues)
+    split = [(name, pieces_of(allowed)) for name, allowed in box.sets.items()]
     names: list[str] = []
     choices: list[list[Piece]] = []
     any_of: list[tuple[NamedMark, ...]] = []
-    verified = bool(box.residues)
     entries = 1
-    split = [(name, pieces_of(allowed)) for name, allowed in box.sets.items()]
     split.sort(key=_number_of_pieces)
     for name, pieces in split:
         if not pieces:
-            return
+            return []
         if entries * len(pieces) <= ENTRIES_MAX:
             entries *= len(pieces)
             names.append(name)
@@ -79,12 +86,10 @@ def _of_box(box: Box) -> Iterator[Entry]:
             any_of.append(tuple((name, piece.marks[0]) for piece in pieces))
         else:
             verified = True
-    if entries == 1:
-        yield _entry(zip(names, [pieces[0] for pieces in choices], strict=True),
-                     tuple(any_of), verified)  # fmt: skip
-        return
-    for chosen in product(*choices):
-        yield _entry(zip(names, chosen, strict=True), tuple(any_of), verified)
+    lists = tuple(any_of)
+    return [
+        _entry(zip(names, chosen, strict=True), lists, verified) for chosen in product(*choices)
+    ]
 
 
 def _number_of_pieces(split: tuple[str, list[Piece]]) -> int:
@@ -101,14 +106,14 @@ def _entry(
     marks: list[NamedMark] = []
     tests: list[NamedTest] = []
     lacks: list[NamedMark] = []
-    for name, piece in chosen:
-        for mark in piece.marks:
+    for name, (own_marks, own_tests, own_lacks, own_verified) in chosen:
+        for mark in own_marks:
             marks.append((name, mark))
-        for test in piece.tests:
+        for test in own_tests:
             tests.append((name, test))
-        for mark in piece.lacks:
+        for mark in own_lacks:
             lacks.append((name, mark))
-        verified = verified or piece.verified
+        verified = verified or own_verified
     address, has = _addressed(marks, tests)
     return Entry(address, tuple(tests), has, tuple(lacks), any_of, verified)
 
@@ -119,16 +124,30 @@ def _addressed(
     """The marks to look an entry up by, and those that are left to be checked."""
     if len(marks) == 1:
         return (marks[0],), ()
-    single = [one for one in marks if one[1][0] is Role.EQUALS]
-    several = [one for one in marks if one[1][0] in (Role.BEGINS, Role.HAS_MEMBER)]
-    address = sorted(single[:SINGLE_MARKS_MAX]) + several[:1]
+    single: list[NamedMark] = []
+    several: list[NamedMark] = []
+    for one in marks:
+        role = one[1][0]
+        if role is _EQUALS:
+            single.append(one)
+        elif role is not _STATE:
+            several.append(one)
+    if len(single) > 1:
+        single = sorted(single[:SINGLE_MARKS_MAX])
+    address = single + several[:1]
+    if len(address) == len(marks) and address:
+        return tuple(address), ()
     if not address:
-        states = [one for one in marks if one[1][0] is Role.STATE]
+        states = [one for one in marks if one[1][0] is _STATE]
         # Better by something that is there: most events lack most names.
         states.sort(key=lambda one: one[1][1] is State.ABSENT)
         address = states[:1]
     if not address and tests:
         # So that events without the attribute don't come to these tests at all.
-        return ((tests[0][0], (Role.STATE, State.PRESENT)),), ()
+        return ((tests[0][0], _PRESENT),), ()
     left = [one for one in marks if one not in address]
     return tuple(address), tuple(left)
+
+
+_EQUALS, _STATE = Role.EQUALS, Role.STATE
+_PRESENT: Mark = (Role.STATE, State.PRESENT)

@@ -8,7 +8,15 @@ What comes out of a run is copied as it is; who needs more is sifted.
 
 from __future__ import annotations
 
-from headgate.matching.compiled import LINE_SHORTS, compiled, long, put_long, put_short, short
+from headgate.matching.compiled import (
+    LINE_SHORTS,
+    compiled,
+    long,
+    put_long,
+    put_short,
+    short,
+    zeros_below,
+)
 from headgate.matching.layout import (
     ABSENT,
     ABSENT_COUNT,
@@ -42,6 +50,7 @@ from headgate.matching.layout import (
     HITS_MAX,
     KEY_COUNT,
     KEYS,
+    LEAD_SIGNATURES,
     LEADS,
     LED,
     LINE_KEYS,
@@ -49,6 +58,7 @@ from headgate.matching.layout import (
     MORE,
     MORE_TO_DO,
     NAMES,
+    NUMBERS,
     OFFSETS,
     SEGMENT_WORDS,
     SEGMENTS,
@@ -57,11 +67,14 @@ from headgate.matching.layout import (
     SIGNATURES,
     STREAM,
     TAG_MASK,
+    TEXTS,
     UNSURE_COUNT,
+    USES,
+    WANTED,
 )
 from headgate.matching.runs import block_count, gather
 from headgate.matching.sifting import CODE_MASK, NO_ROOM, sift
-from headgate.matching.symbols import SEED
+from headgate.matching.symbols import META, META_WORDS, NUMBERS_FROM, SEED, SIGNATURES_OF
 
 _FACTOR = -7046029254386353131
 
@@ -136,10 +149,18 @@ def _find_all(version: int, workspace: int, event: int, count: int) -> bool:
     counts = long(workspace, COUNTS)
     leads = long(version, LEADS)
     led = long(version, LED)
+    leading = long(version, LEAD_SIGNATURES)
+    wanted = long(workspace, WANTED)
     hits = _look_up(version, workspace, event, 0, 0)
     at = 0
     while at < count:
         column = long(codes, at) >> 32
+        left = long(leading, column) & wanted
+        while left != 0:
+            hits = _look_up(version, workspace, event, zeros_below(left), hits)
+            if hits < 0:
+                return False
+            left &= left - 1
         for which in range(short(leads, column), short(leads, column + 1)):
             hits = _look_up(version, workspace, event, short(led, which), hits)
             if hits < 0:
@@ -150,17 +171,34 @@ def _find_all(version: int, workspace: int, event: int, count: int) -> bool:
 
 @compiled
 def _put_marks(version: int, workspace: int) -> int:
-    """Put the marks where signatures find them: which come first in a column, and how many."""
+    """Put the marks where signatures find them: which come first in a column, and how many.
+
+    Of the signatures that use a column those are wanted in which one of its marks occurs.
+    """
     codes = long(workspace, CODES)
     firsts = long(workspace, FIRSTS)
     counts = long(workspace, COUNTS)
     count = long(workspace, CODE_COUNT)
+    uses = long(version, USES)
+    texts = long(version, TEXTS + META)
+    numbers = long(version, NUMBERS + META)
+    wanted = -1
+    occurs = -1
+    unused = -1
     for at in range(count):
         column = long(codes, at) >> 32
+        code = long(codes, at) & CODE_MASK
         borne = short(counts, column)
         if borne == 0:
             put_short(firsts, column, at)
+            wanted &= occurs | unused
+            occurs = 0
+            unused = ~long(uses, column)
         put_short(counts, column, borne + 1)
+        # A state is no text, but where nothing is used it says nothing, and the table has a few.
+        meta = texts if code < NUMBERS_FROM else numbers
+        occurs |= long(meta, META_WORDS * (code & (NUMBERS_FROM - 1)) + SIGNATURES_OF)
+    put_long(workspace, WANTED, wanted & (occurs | unused))
     absent = long(version, ABSENT)
     for which in range(long(version, ABSENT_COUNT)):
         column = short(absent, which)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -18,7 +17,6 @@ from headgate.filters.filter import AnyEvent, Filter
 from headgate.matching import layout
 from headgate.matching.compiled import Ints, Shorts, address_of
 from headgate.matching.directory import Directory
-from headgate.matching.entries import Entries, Entry, entries_of
 from headgate.matching.forgetting import forgetful
 from headgate.matching.ids import ID_MAX, UNKNOWN, Ids
 from headgate.matching.matches import Columns, Matches
@@ -26,20 +24,13 @@ from headgate.matching.raws import Raw, joined, some_of
 from headgate.matching.refusals import MatchingError
 from headgate.matching.segments import Segment, build
 from headgate.matching.snapshots import Snapshot
+from headgate.matching.unseen import Unseen
 from headgate.matching.workspaces import Workspace
-from headgate.matching.writing import RawWriter
 from headgate.model.errors import EventError
 
 BYTES_MAX: Final = 4 * 1024**3
 _MERGED_RATIO: Final = 4
 _SPARE_SLOTS: Final = 1_024
-_ENTRY_BYTES: Final = 320
-_TEST_BYTES: Final = 24
-_MARK_BYTES: Final = 64
-_NAME_BYTES: Final = 256
-_CHAR_BYTES: Final = 8
-"""What an entry may take at most, each of its tests, each of its marks, each name in what has to be
-verified, and each character of a text."""
 
 
 class FilterIndex:
@@ -59,27 +50,29 @@ class FilterIndex:
         self._slot_ids: Shorts = np.empty(64, np.int32)
         self._used_slots = 0
         self._verified: dict[int, tuple[int, Filter]] = {}
+        """By slot, also of some filters that are gone: snapshots share it, and slots come once."""
+        self._verified_gone: set[int] = set()
         self._segments: tuple[Segment, ...] = ()
-        self._added: dict[int, tuple[Entries, Filter]] = {}
+        self._unseen = Unseen(self._directory)
         self._removed: list[int] = []
-        self._added_bytes = 0
         self._bytes = 0
         self._version = 0
+        self._changing = False
         self._snapshot: Snapshot | None = None
         self._workspaces: list[Workspace] = []
 
     def __len__(self) -> int:
-        return len(self._ids) + len(self._added)
+        return len(self._ids) + len(self._unseen)
 
     def __contains__(self, number: object) -> bool:
         if number.__class__ is not int or not 0 <= number <= ID_MAX:
             return False
-        return number in self._added or self._ids.slot(number) != UNKNOWN
+        return number in self._unseen or self._ids.slot(number) != UNKNOWN
 
     @property
     def nbytes(self) -> int:
         """The memory of the index, without the filters that were handed in."""
-        return self._bytes + self._added_bytes
+        return self._bytes + self._unseen.nbytes
 
     def add(self, number: int, one: Filter) -> None:
         """Add a filter; the next batch is matched with it."""
@@ -92,29 +85,35 @@ class FilterIndex:
     def update(self, add: Iterable[tuple[int, Filter]] = (), remove: Iterable[int] = ()) -> None:
         """Remove filters and add others, all of it or nothing: no batch sees a part of it."""
         removed = self._checked_removals(remove)
-        added: dict[int, tuple[Entries, Filter]] = {}
-        size = 0
-        for number, one in add:
-            self._check_new(number, added, removed)
-            entries = entries_of(one)
-            size += _bytes_of(entries, one)
-            if self.nbytes + size > self._bytes_max:
-                raise MatchingError(
-                    f"the index may take {self._bytes_max:,} bytes, and filter {number} would "
-                    "take it beyond: allow more, or remove filters"
-                )
-            added[number] = entries, one
-        self._remove([number for number in removed if not self._forget(number)])
-        self._added.update(added)
-        self._added_bytes += size
+        self._refuse_while_changing()
+        unseen = self._unseen
+        before = unseen.written()
+        added: dict[int, int] = {}
+        self._changing = True
+        try:
+            for number, one in add:
+                self._check_new(number, added, removed)
+                added[number] = unseen.write(number, one)
+                if self.nbytes > self._bytes_max:
+                    raise MatchingError(
+                        f"the index may take {self._bytes_max:,} bytes, and filter {number} would "
+                        "take it beyond: allow more, or remove filters"
+                    )
+        except BaseException:
+            unseen.take_back(before)
+            raise
+        finally:
+            self._changing = False
+        self._remove([number for number in removed if not unseen.forget(number)])
+        unseen.keep(added)
         self._snapshot = None
+        if unseen.mostly_forgotten():
+            self._publish()
 
-    def _forget(self, number: int) -> bool:
-        """Whether the filter was one that no snapshot has seen yet; then it is gone."""
-        unseen = self._added.pop(number, None)
-        if unseen is not None:
-            self._added_bytes -= _bytes_of(*unseen)
-        return unseen is not None
+    def _refuse_while_changing(self) -> None:
+        """What is added may come from a generator, and that may ask the index for something."""
+        if self._changing:
+            raise MatchingError("the index is being changed: what is added can't change it as well")
 
     def _remove(self, numbers: list[int]) -> None:
         if numbers:
@@ -139,6 +138,7 @@ class FilterIndex:
     def snapshot(self) -> Snapshot:
         """The index as it is now: matched against from any thread, whatever is changed later."""
         if self._snapshot is None:
+            self._refuse_while_changing()
             self._publish()
         assert self._snapshot is not None
         return self._snapshot
@@ -162,19 +162,12 @@ class FilterIndex:
 
     def _publish(self) -> None:
         self._version += 1
-        verified = dict(self._verified) if self._added or self._removed else self._verified
         if self._removed:
             self._bury(self._removed)
-            for slot in self._removed:
-                verified.pop(slot, None)
             self._removed = []
-        self._verified = verified
-        segments = list(self._segments)
-        if self._added:
-            raw = self._raw_of_added()
-            if len(raw):
-                segments.append(build(raw, self._slot_ids, self._seed))
-        self._segments = self._merged(segments)
+        self._segments = self._merged(self._segments, self._raw_of_unseen())
+        # Merging may have made a new directory: what comes from now on is written down for that.
+        self._unseen = Unseen(self._directory)
         words: Ints = np.zeros(
             layout.FIRST_SEGMENT + layout.SEGMENT_WORDS * len(self._segments), np.int64
         )
@@ -187,7 +180,6 @@ class FilterIndex:
         sizes = [segment.nbytes for segment in self._segments]
         tables = self._directory.nbytes + self._ids.nbytes + self._slot_ids.nbytes
         self._bytes = sum(sizes) + tables
-        self._added_bytes = 0
         self._snapshot = Snapshot(
             words, (kept, self._slot_ids, self._segments), self._directory, self._used_slots,
             self._verified, self._workspaces,
@@ -198,50 +190,56 @@ class FilterIndex:
         slots = np.sort(np.array(dead, np.int32))
         for segment in self._segments:
             segment.bury(slots, self._version)
+        gone = self._verified_gone
+        gone.update(filter(self._verified.__contains__, dead))
+        if 2 * len(gone) > len(self._verified):
+            there = self._verified.items()
+            self._verified = {slot: found for slot, found in there if slot not in gone}
+            self._verified_gone = set()
 
-    def _raw_of_added(self) -> Raw:
-        writer = RawWriter(self._directory)
-        count = len(self._added)
-        if self._used_slots + count > len(self._slot_ids):
-            larger = np.empty(2 * (self._used_slots + count), np.int32)
-            larger[: self._used_slots] = self._slot_ids[: self._used_slots]
+    def _raw_of_unseen(self) -> Raw | None:
+        """What was added since the last version, with the slots that it gets."""
+        unseen = self._unseen
+        count = len(unseen.numbers)
+        if not count:
+            return None
+        first, end = self._used_slots, self._used_slots + count
+        if end > len(self._slot_ids):
+            larger = np.empty(2 * end, np.int32)
+            larger[:first] = self._slot_ids[:first]
             self._slot_ids = larger
-        for number, (entries, one) in self._added.items():
-            slot = self._used_slots
-            self._used_slots += 1
-            self._slot_ids[slot] = number
-            writer.add(slot, entries)
-            if any(entry.verified for entry in entries.entries):
-                self._verified[slot] = number, one
-                # Columns are only read by numbered names, and who verifies needs all of them.
-                for name in sorted(one.names):
-                    self._directory.name(name)
-        self._added = {}
-        slots = np.arange(self._used_slots - count, self._used_slots, dtype=np.int32)
-        self._ids.put(self._slot_ids[slots], slots)
-        return writer.raw()
+        raw, places = unseen.raw(), unseen.places()
+        numbers = np.array(unseen.numbers, np.int32)
+        self._slot_ids[first:end] = numbers
+        self._used_slots = end
+        self._ids.put(numbers[places], first + places)
+        for place, one in unseen.verified():
+            self._verified[first + place] = unseen.numbers[place], one
+        raw.slots[:] += first
+        return raw if len(raw) else None
 
-    def _merged(self, segments: list[Segment]) -> tuple[Segment, ...]:
-        """Merge the last segments while the one before isn't much larger, or is mostly dead."""
-        start = len(segments)
-        size = 0
-        for at in reversed(range(len(segments))):
-            segment = segments[at]
-            last_or_small = at == len(segments) - 1 or len(segment) <= _MERGED_RATIO * size
-            if not last_or_small and 2 * segment.dead <= len(segment):
-                break
-            start = at
-            size += len(segment) - segment.dead
+    def _merged(self, segments: tuple[Segment, ...], raw: Raw | None) -> tuple[Segment, ...]:
+        """What is new becomes a segment, together with those before it that aren't much larger, or
+        are mostly dead. Where nothing is new the last segment stands for it.
+        """
+        start = len(segments) if raw is not None else max(0, len(segments) - 1)
+        size = len(raw) if raw is not None else sum(map(_alive, segments[start:]))
+        while start and (
+            len(segments[start - 1]) <= _MERGED_RATIO * size or _mostly_dead(segments[start - 1])
+        ):
+            start -= 1
+            size += _alive(segments[start])
         last = segments[start:]
-        if len(last) < 2 and not any(2 * segment.dead > len(segment) for segment in last):
-            return tuple(segments)
-        raw = joined([some_of(one.raw(), one.alive()) for one in last])
+        if raw is None and len(last) < 2 and not any(map(_mostly_dead, last)):
+            return segments
+        raw = joined([*(some_of(one.raw(), one.alive()) for one in last), *([raw] if raw else [])])
         if start == 0 and self._used_slots > 2 * len(self._ids) + _SPARE_SLOTS:
             raw = self._renumbered(raw)
         if start == 0:
             raw, self._directory = forgetful(raw, self._directory)
         if not len(raw):
-            return tuple(segments[:start])
+            return segments[:start]
+        self._directory.note(raw.signatures, raw.codes)
         return (*segments[:start], build(raw, self._slot_ids, self._seed))
 
     def _renumbered(self, raw: Raw) -> Raw:
@@ -249,7 +247,9 @@ class FilterIndex:
         live = self._ids.slots()
         new_slots = np.empty(self._used_slots, np.int32)
         new_slots[live] = np.arange(len(live), dtype=np.int32)
-        verified = self._verified
+        there = self._verified.items()
+        verified = {slot: found for slot, found in there if slot not in self._verified_gone}
+        self._verified_gone = set()
         self._slot_ids = np.concatenate((self._slot_ids[live], np.empty(_SPARE_SLOTS, np.int32)))
         self._used_slots = len(live)
         self._ids.renumber(new_slots)
@@ -257,24 +257,9 @@ class FilterIndex:
         return replace(raw, slots=new_slots[raw.slots])
 
 
-def _bytes_of(some: Entries, one: Filter) -> int:
-    names = 0
-    if any(entry.verified for entry in some.entries):
-        names = sum(_NAME_BYTES + _CHAR_BYTES * len(name) for name in one.names)
-    return sum(map(_bytes_of_entry, some.entries)) + names + _ENTRY_BYTES
+def _alive(segment: Segment) -> int:
+    return len(segment) - segment.dead
 
 
-def _bytes_of_entry(entry: Entry) -> int:
-    marks = entry.address
-    if entry.has or entry.lacks or entry.any_of:
-        marks = (*marks, *entry.has, *entry.lacks, *chain.from_iterable(entry.any_of))
-    texts = 0
-    for _, (_, value) in marks:
-        if value.__class__ is str:
-            texts += len(value)
-    return (
-        _ENTRY_BYTES
-        + _TEST_BYTES * len(entry.tests)
-        + _MARK_BYTES * len(marks)
-        + _CHAR_BYTES * texts
-    )
+def _mostly_dead(segment: Segment) -> bool:
+    return 2 * segment.dead > len(segment)

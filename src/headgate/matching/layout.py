@@ -25,6 +25,10 @@ LED: Final = 32
 SIGNATURES: Final = 33
 SLOT_IDS: Final = 34
 """The id of the filter in each slot."""
+USES: Final = 35
+"""For each column of marks, which signatures look something up in it."""
+LEAD_SIGNATURES: Final = 36
+"""For each column of marks, which signatures it is the first one of."""
 FIRST_SEGMENT: Final = 40
 
 # A segment of it.
@@ -48,6 +52,9 @@ STATES_ASKED: Final = 11
 
 # A signature.
 SIGNATURE_WORDS: Final = 6
+
+SIGNATURE_BITS: Final = 63
+"""Signatures numbered below this have a bit, by which an event knows that it needn't look."""
 
 # A bucket in the stream of a segment; its codes follow, then its groups.
 BUCKET_SIGNATURE: Final = 0
@@ -110,7 +117,9 @@ KNOWN_ENDS: Final = 22
 KNOWN_BLOB: Final = 23
 HITS: Final = 24
 ENDS: Final = 25
-WORKSPACE_WORDS: Final = 26
+WANTED: Final = 26
+"""The signatures that the marks of the event leave."""
+WORKSPACE_WORDS: Final = 27
 
 MORE_TO_DO: Final = 1 << 40
 """Added to what was found when there are unsure events, or candidates to verify."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, cast
+from struct import Struct
+from typing import Any, Final, NamedTuple, cast
 
 from headgate.filters import line
 from headgate.filters.likeness import Pattern, after_prefix
@@ -65,8 +65,7 @@ Test = tuple[View, bool, int]
 """A view, whether it is an upper bound (and the complement is taken), and the bound."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Demands on one attribute that hold together."""
 
     marks: tuple[Mark, ...] = ()
@@ -189,9 +188,17 @@ def _numbers(
         yield _stretch(View.INTEGER, line.INTEGER, start, stop)
 
 
+_TWO_RANKS, _TWO_DOUBLES = Struct("<qq"), Struct("<dd")
+
+
 def _integers_between(first: int, last: int) -> tuple[int, int]:
-    low, high = ranked_double(first), ranked_double(last)
-    return max(INTEGER_MIN, math.ceil(low)), min(INTEGER_MAX, math.floor(high))
+    low, high = _TWO_DOUBLES.unpack(_TWO_RANKS.pack(abs(first), abs(last)))
+    least = math.ceil(low if first >= 0 else -low)
+    most = math.floor(high if last >= 0 else -high)
+    return (
+        least if least > INTEGER_MIN else INTEGER_MIN,
+        most if most < INTEGER_MAX else INTEGER_MAX,
+    )
 
 
 def _number_stretch(first: int, last: int) -> Piece:

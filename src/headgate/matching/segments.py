@@ -26,7 +26,7 @@ from headgate.matching.compiled import (
 )
 from headgate.matching.raws import CODES, Raw
 from headgate.matching.runs import block_count, block_width
-from headgate.matching.sorting import entry_hash, grouped
+from headgate.matching.sorting import ALONE_MAX, alone, entry_hash, grouped
 
 _SHORTS_BEHIND: Final = 2 * LINE_SHORTS
 """Eight bounds, or eight ids, are read at a time."""
@@ -51,19 +51,11 @@ class Segment:
     checks: Shorts
     tests: int
     dead: int = field(default=0)
+    nbytes: int = field(init=False)
+    _words: Ints = field(init=False)
 
-    @property
-    def nbytes(self) -> int:
-        arrays = (getattr(self, name) for name in self.__slots__ if name not in ("tests", "dead"))
-        return sum(array.nbytes for array in arrays)
-
-    def __len__(self) -> int:
-        return len(self.slots)
-
-    def write(self, version: Ints, number: int) -> None:
-        """Put the addresses of the arrays into a version; who has the version keeps the segment."""
-        start = layout.FIRST_SEGMENT + number * layout.SEGMENT_WORDS
-        words: dict[int, NDArray[Any]] = {
+    def __post_init__(self) -> None:
+        arrays: dict[int, NDArray[Any]] = {
             layout.BUCKET_SLOTS: self.bucket_slots,
             layout.STREAM: self.stream,
             layout.ENTRY_SLOTS: self.slots,
@@ -71,21 +63,24 @@ class Segment:
             layout.CHECK_ENDS: self.check_ends,
             layout.CHECKS: self.checks,
         }
-        for word, array in words.items():
-            version[start + word] = address_of(array)
-        version[start + layout.BUCKET_MASK] = len(self.bucket_slots) - 1
-        version[start + layout.ANY_DIED] = self.dead
+        self.nbytes = self.by_slot.nbytes + sum(array.nbytes for array in arrays.values())
+        self._words = np.empty(layout.SEGMENT_WORDS, np.int64)
+        for word, array in arrays.items():
+            self._words[word] = address_of(array)
+        self._words[layout.BUCKET_MASK] = len(self.bucket_slots) - 1
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def write(self, version: Ints, number: int) -> None:
+        """Put the addresses of the arrays into a version; who has the version keeps the segment."""
+        start = layout.FIRST_SEGMENT + number * layout.SEGMENT_WORDS
+        self._words[layout.ANY_DIED] = self.dead
+        version[start : start + layout.SEGMENT_WORDS] = self._words
 
     def bury(self, slots: Shorts, version: int) -> None:
         """Write the version at which they die to all entries of these slots, which are sorted."""
-        first = np.searchsorted(self.slots, slots, "left", sorter=self.by_slot)
-        sizes = np.searchsorted(self.slots, slots, "right", sorter=self.by_slot) - first
-        count = int(sizes.sum())
-        if count:
-            before = np.repeat(np.cumsum(sizes) - sizes, sizes)
-            entries = np.repeat(first, sizes) + np.arange(count) - before
-            self.died[self.by_slot[entries]] = version
-            self.dead += count
+        self.dead += _bury(self.slots, self.by_slot, self.died, slots, version)
 
     def alive(self) -> NDArray[np.bool_]:
         """Which entries are alive, by their places."""
@@ -113,9 +108,29 @@ class Segment:
         return raw
 
 
+@compiled
+def _bury(slots: Shorts, by_slot: Shorts, died: Shorts, dead: Shorts, version: int) -> int:
+    """Write a version to all entries of the slots that are dead; how many there are."""
+    count = 0
+    for slot in dead:
+        low = 0
+        high = len(by_slot)
+        while low < high:
+            middle = (low + high) >> 1
+            if slots[by_slot[middle]] < slot:
+                low = middle + 1
+            else:
+                high = middle
+        while low < len(by_slot) and slots[by_slot[low]] == slot:
+            died[by_slot[low]] = version
+            low += 1
+            count += 1
+    return count
+
+
 def build(raw: Raw, slot_ids: Shorts, seed: int) -> Segment:
-    """Sort the entries, and write them one behind the other."""
-    groups = grouped(raw, seed)
+    """Sort the entries unless they are few, and write them one behind the other."""
+    groups = alone(raw) if len(raw) <= ALONE_MAX else grouped(raw, seed)
     slots: Shorts = raw.slots[groups.order]
     words = _stream_words(*groups, raw.codes)
     stream: Shorts = np.zeros(words + _SHORTS_BEHIND, np.int32)

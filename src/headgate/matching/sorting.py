@@ -18,6 +18,8 @@ from headgate.matching.layout import FLAG_BITS, MIXED, TAG_MASK
 from headgate.matching.raws import CODES, Raw
 from headgate.matching.runs import block_count, block_width
 
+ALONE_MAX: Final = 8
+"""So few entries aren't worth sorting: each has a bucket to itself."""
 _PARTED_SIZE: Final = 128
 _SMALL_MAX = 32
 _MIXED_MAX = 256
@@ -57,6 +59,15 @@ def grouped(raw: Raw, seed: int) -> Groups:
     starts = np.concatenate(([0], np.flatnonzero(changes) + 1, [len(raw)])).astype(np.int64)
     _sort_groups(starts, order, raw.test_ends, raw.test_bounds)
     return _mixed(raw, order, starts, kinds[order[starts[:-1]]])
+
+
+def alone(raw: Raw) -> Groups:
+    """Give each entry a bucket to itself, in the order in which they come."""
+    places = np.arange(len(raw) + 1)
+    order = places[:-1].astype(np.int32)
+    ends = np.zeros(len(raw) + 1, np.int64)
+    ends[1:] = raw.test_ends
+    return Groups(order, places, order, raw.flags, ends, raw.test_lines)
 
 
 def _mixed(raw: Raw, order: Shorts, starts: Ints, kinds: Ints) -> Groups:

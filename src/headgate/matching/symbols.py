@@ -46,6 +46,11 @@ COUNT: Final = 4
 SEED: Final = 5
 TABLE_WORDS: Final = 6
 
+META_WORDS: Final = 4
+"""What a table says of each: the hash, where a text starts and how long it is (or the place and the
+rank of another value), and in which signatures it is looked up."""
+SIGNATURES_OF: Final = 3
+
 
 @compiled
 def hash_word(state: int, word: int) -> int:
@@ -88,15 +93,18 @@ def find_text(table: int, start: int, length: int, state: int) -> int:
     meta = long(table, META)
     mask = long(table, MASK)
     slot = state & mask
+    count = long(table, COUNT)
     found = short(slots, slot)
     while found >= 0:
+        row = meta + 8 * META_WORDS * found
+        # Who came after this version of the index is not known to it, and may lie beyond its end.
         if (
-            long(meta, 3 * found) == state
-            and long(meta, 3 * found + 2) == length
-            and _same(long(table, POOL) + long(meta, 3 * found + 1), start, length)
+            found < count
+            and long(row, 0) == state
+            and long(row, 2) == length
+            and _same(long(table, POOL) + long(row, 1), start, length)
         ):
-            # Who came after this version of the index is not known to it.
-            return found if found < long(table, COUNT) else UNKNOWN
+            return found
         slot = (slot + 1) & mask
         found = short(slots, slot)
     return UNKNOWN
@@ -120,9 +128,10 @@ def _add_texts(
         found = find_text(address, start, length, state)
         if found < 0:
             found = count
-            put_long(meta, 3 * count, state)
-            put_long(meta, 3 * count + 1, used)
-            put_long(meta, 3 * count + 2, length)
+            put_long(meta, META_WORDS * count, state)
+            put_long(meta, META_WORDS * count + 1, used)
+            put_long(meta, META_WORDS * count + 2, length)
+            put_long(meta, META_WORDS * count + SIGNATURES_OF, 0)
             for at in range(length):
                 put_octet(table[POOL] + used, at, octet(start, at))
             used += length
@@ -138,10 +147,10 @@ def _add_texts(
 
 
 @compiled
-def _rehash(slots: Shorts, meta: Ints, words: int, count: int) -> None:
+def _rehash(slots: Shorts, meta: Ints, count: int) -> None:
     mask = len(slots) - 1
     for which in range(count):
-        slot = meta[words * which] & mask
+        slot = meta[META_WORDS * which] & mask
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
         slots[slot] = which
@@ -159,10 +168,12 @@ class Texts:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
         self.slots: Shorts = np.full(64, -1, np.int32)
-        self.meta: Ints = np.empty(3 * 32, np.int64)
+        self.meta: Ints = np.zeros(META_WORDS * 32, np.int64)
         self.pool: Octets = np.empty(256, np.uint8)
         self.count = 0
         self.used = 0
+        self._table: Ints = np.empty(TABLE_WORDS, np.int64)
+        self._note_addresses()
 
     @property
     def nbytes(self) -> int:
@@ -187,16 +198,20 @@ class Texts:
 
     def text(self, number: int) -> bytes:
         """The text that has a number."""
-        start, length = self.meta[3 * number + 1 : 3 * number + 3].tolist()
+        start, length = self.meta[META_WORDS * number + 1 : META_WORDS * number + 3].tolist()
         return self.pool[start : start + length].tobytes()
 
     def lengths(self, numbers: Shorts) -> Ints:
         """How long the texts are that have these numbers."""
-        return self.meta[3 * numbers.astype(np.int64) + 2]
+        return self.meta[META_WORDS * numbers.astype(np.int64) + 2]
 
     def addresses(self) -> Ints:
+        self._table[COUNT] = self.count
+        return self._table.copy()
+
+    def _note_addresses(self) -> None:
         slots, meta, pool = address_of(self.slots), address_of(self.meta), address_of(self.pool)
-        return np.array([slots, len(self.slots) - 1, meta, pool, self.count, self._seed], np.int64)
+        self._table[:] = [slots, len(self.slots) - 1, meta, pool, self.count, self._seed]
 
     def arrays(self) -> list[object]:
         return [self.slots, self.meta, self.pool]
@@ -204,11 +219,14 @@ class Texts:
     def _reserve(self, texts: int, size: int) -> None:
         if self.used + size > len(self.pool):
             self.pool = _grown(self.pool, 2 * (self.used + size))  # type: ignore[assignment]
-        if 3 * (self.count + texts) > len(self.meta):
-            self.meta = _grown(self.meta, 6 * (self.count + texts))  # type: ignore[assignment]
+            self._note_addresses()
+        if META_WORDS * (self.count + texts) > len(self.meta):
+            self.meta = _grown(self.meta, 2 * META_WORDS * (self.count + texts))  # type: ignore[assignment]
+            self._note_addresses()
         if 2 * (self.count + texts) > len(self.slots):
             self.slots = np.full(1 << (4 * (self.count + texts)).bit_length(), -1, np.int32)
-            _rehash(self.slots, self.meta, 3, self.count)
+            _rehash(self.slots, self.meta, self.count)
+            self._note_addresses()
 
 
 @compiled
@@ -222,10 +240,12 @@ def find_number(table: int, place: int, rank: int) -> int:
     slots = long(table, SLOTS)
     meta = long(table, META)
     mask = long(table, MASK)
+    count = long(table, COUNT)
     slot = number_hash(long(table, SEED), place, rank) & mask
     found = short(slots, slot)
     while found >= 0:
-        if long(meta, 3 * found + 1) == place and long(meta, 3 * found + 2) == rank:
+        row = meta + 8 * META_WORDS * found
+        if found < count and long(row, 1) == place and long(row, 2) == rank:
             return NUMBERS_FROM + found
         slot = (slot + 1) & mask
         found = short(slots, slot)
@@ -241,12 +261,14 @@ def _add_numbers(table: Ints, places: Ints, ranks: Ints, numbers: Shorts, count:
     for which in range(len(numbers)):
         place = places[which]
         rank = ranks[which]
+        table[COUNT] = count
         found = find_number(address, place, rank)
         if found < 0:
             state = number_hash(table[SEED], place, rank)
-            put_long(meta, 3 * count, state)
-            put_long(meta, 3 * count + 1, place)
-            put_long(meta, 3 * count + 2, rank)
+            put_long(meta, META_WORDS * count, state)
+            put_long(meta, META_WORDS * count + 1, place)
+            put_long(meta, META_WORDS * count + 2, rank)
+            put_long(meta, META_WORDS * count + SIGNATURES_OF, 0)
             slot = state & mask
             while short(slots, slot) >= 0:
                 slot = (slot + 1) & mask
@@ -263,8 +285,10 @@ class Numbers:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
         self.slots: Shorts = np.full(64, -1, np.int32)
-        self.meta: Ints = np.empty(3 * 32, np.int64)
+        self.meta: Ints = np.zeros(META_WORDS * 32, np.int64)
         self.count = 0
+        self._table: Ints = np.empty(TABLE_WORDS, np.int64)
+        self._note_addresses()
 
     @property
     def nbytes(self) -> int:
@@ -285,19 +309,25 @@ class Numbers:
 
     def value(self, number: int) -> tuple[int, int]:
         """The value that has a number, counted from 0: its place and its rank."""
-        place, rank = self.meta[3 * number + 1 : 3 * number + 3].tolist()
+        place, rank = self.meta[META_WORDS * number + 1 : META_WORDS * number + 3].tolist()
         return place, rank
 
     def addresses(self) -> Ints:
+        self._table[COUNT] = self.count
+        return self._table.copy()
+
+    def _note_addresses(self) -> None:
         slots, meta = address_of(self.slots), address_of(self.meta)
-        return np.array([slots, len(self.slots) - 1, meta, 0, self.count, self._seed], np.int64)
+        self._table[:] = [slots, len(self.slots) - 1, meta, 0, self.count, self._seed]
 
     def arrays(self) -> list[object]:
         return [self.slots, self.meta]
 
     def _reserve(self, values: int) -> None:
-        if 3 * (self.count + values) > len(self.meta):
-            self.meta = _grown(self.meta, 6 * (self.count + values))  # type: ignore[assignment]
+        if META_WORDS * (self.count + values) > len(self.meta):
+            self.meta = _grown(self.meta, 2 * META_WORDS * (self.count + values))  # type: ignore[assignment]
+            self._note_addresses()
         if 2 * (self.count + values) > len(self.slots):
             self.slots = np.full(1 << (4 * (self.count + values)).bit_length(), -1, np.int32)
-            _rehash(self.slots, self.meta, 3, self.count)
+            _rehash(self.slots, self.meta, self.count)
+            self._note_addresses()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from headgate.matching.raws import CODES, Raw
 
 
 class RawWriter:
-    """Gathers entries, filter by filter; texts and values get their numbers all at once."""
+    """Gathers entries, filter by filter, as plain numbers; what was added last can be taken back.
+
+    Texts and values get their numbers all at once, and only then.
+    """
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -34,62 +37,89 @@ class RawWriter:
         self._text_places: list[int] = []
         self._values: list[tuple[int, int]] = []
         self._value_places: list[int] = []
+        self._checked: list[tuple[int, int, Entry]] = []
+        """Slots, flags and entries that are written last: what they check needs its numbers."""
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._slots) + len(self._checked)
 
     def add(self, slot: int, some: Entries) -> None:
         overlapping = layout.OVERLAPPING if some.overlapping else 0
         for entry in some.entries:
-            self._slots.append(slot)
-            self._add_entry(entry, overlapping)
+            flags = overlapping | layout.VERIFIED if entry.verified else overlapping
+            signature, address = self._directory.address(entry.address)
+            if entry.has or entry.lacks or entry.any_of or len(address) != len(entry.address):
+                self._checked.append((slot, flags, entry))
+            else:
+                self._add_entry(slot, flags, signature, address, entry.tests)
 
-    def _add_entry(self, entry: Entry, flags: int) -> None:
-        signature, address = self._directory.address(entry.address)
+    def written(self) -> tuple[int, ...]:
+        """How much was added so far, for `take_back`."""
+        return tuple(map(len, self._lists()))
+
+    def take_back(self, written: tuple[int, ...]) -> None:
+        """Take back what was added since then."""
+        for some, count in zip(self._lists(), written, strict=True):
+            del some[count:]
+
+    def _lists(self) -> tuple[list[Any], ...]:
+        return (
+            self._slots, self._signatures, self._codes, self._flags, self._tests, self._lines,
+            self._bounds, self._texts, self._text_places, self._values, self._value_places,
+            self._checked,
+        )  # fmt: skip
+
+    def _add_entry(
+        self,
+        slot: int,
+        flags: int,
+        signature: int,
+        address: tuple[NamedMark, ...],
+        tests: tuple[NamedTest, ...],
+    ) -> None:
+        self._slots.append(slot)
         self._signatures.append(signature)
+        self._flags.append(flags)
         self._add_codes(address)
-        tests = entry.tests
         if len(tests) > 2:
             tests = _ranges_first(tests)
         for name, (view, upper, bound) in tests:
             self._lines.append(2 * self._directory.line_column(name, view) + upper)
             self._bounds.append(bound)
         self._tests.append(len(tests))
-        has = entry.has if len(address) == len(entry.address) else (
-            *entry.has, *entry.address[len(address) :]
-        )  # fmt: skip
-        if has or entry.lacks or entry.any_of:
-            flags |= layout.CHECKED
-            for mark in has:
-                self._any_of((mark,))
-            for marks in entry.any_of:
-                self._any_of(marks)
-            for column, codes in self._by_column(entry.lacks):
-                self._checks += (layout.NONE_OF, column, len(codes), *codes)
-            self._checks.append(0)
+
+    def _add_checked(self, slot: int, flags: int, entry: Entry) -> None:
+        signature, address = self._directory.address(entry.address)
+        self._add_entry(slot, flags | layout.CHECKED, signature, address, entry.tests)
+        for mark in (*entry.has, *entry.address[len(address) :]):
+            self._any_of((mark,))
+        for marks in entry.any_of:
+            self._any_of(marks)
+        for column, codes in self._by_column(entry.lacks):
+            self._checks += (layout.NONE_OF, column, len(codes), *codes)
+        self._checks.append(0)
         self._check_ends.append(len(self._checks))
-        self._flags.append(flags | layout.VERIFIED if entry.verified else flags)
 
     def _add_codes(self, address: Iterable[NamedMark]) -> None:
         start = len(self._codes)
         for name, (role, value) in address:
-            if isinstance(value, str):
+            if value.__class__ is str:
                 text = self._text(name, role, value)
                 self._text_places.append(len(self._codes))
                 self._texts.append(text)
                 self._codes.append(0)
-            elif role is Role.STATE:
+            elif role is _STATE:
                 self._directory.state(name, value)
                 self._codes.append(int(value))
             else:
                 self._value_places.append(len(self._codes))
                 self._values.append(value)
                 self._codes.append(0)
-        self._codes += [-1] * (start + CODES - len(self._codes))
+        self._codes += _NO_CODES[len(self._codes) - start :]
 
     def _text(self, name: str, role: Role, text: str) -> bytes:
         octets = text.encode()
-        if role is Role.BEGINS:
+        if role is _BEGINS:
             self._directory.beginning(name, len(octets))
         return octets
 
@@ -120,7 +150,10 @@ class RawWriter:
         return [(column, sorted(codes)) for column, codes in columns.items()]
 
     def raw(self) -> Raw:
-        """All that was gathered."""
+        """All that was gathered; nothing is added later."""
+        plain = len(self._slots)
+        for checked in self._checked:
+            self._add_checked(*checked)
         codes = np.array(self._codes, np.int32)
         if self._texts:
             codes[self._text_places] = self._directory.texts.add(self._texts)
@@ -134,9 +167,13 @@ class RawWriter:
             np.fromiter(accumulate(self._tests), np.int64, len(self._tests)),
             _shorts(self._lines),
             np.array(self._bounds, np.int64),
-            np.array(self._check_ends, np.int64),
+            np.array([0] * plain + self._check_ends, np.int64),
             _shorts(self._checks),
         )
+
+
+_STATE, _BEGINS = Role.STATE, Role.BEGINS
+_NO_CODES: Final = [-1] * CODES
 
 
 def _shorts(words: list[int]) -> Shorts:
