@@ -285,6 +285,10 @@ class Clients:
             return False
         self._outbox.count("repeated publication")
         offset, version = found
+        feed = self._hosting.feed(stream)
+        seen = client.vector.get(stream)
+        if feed is not None and (seen is None or seen < (feed.incarnation, offset)):
+            client.vector[stream] = (feed.incarnation, offset)
         number = client.number
 
         def stored(now: int) -> None:

@@ -179,6 +179,6 @@ def _covers_or_all(wide: Filter | None, narrow: Filter | None) -> bool:
 def covers(wide: Filter, narrow: Filter) -> bool:
     """Whether a filter stands for another; what would take too long to decide counts as no."""
     try:
-        return wide == narrow or wide == _ANYTHING or wide.covers(narrow)
+        return wide in (narrow, _ANYTHING) or wide.covers(narrow)
     except FilterTooComplexError:
         return False
