@@ -1,6 +1,7 @@
 """Do the entries of a filter say what the filter says?"""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -49,7 +50,8 @@ def test_who_fits_an_entry_matches_and_who_matches_fits_one(
 EDGES: list[Value | None] = [
     None, 0, 1, 5, -5, 5.0, 5.5, 2**53, 2**53 + 1, 2.0**53, 2**63 - 1, -(2**63), 2.0**63, 1e300,
     -1e300, "", "a", "ab", "abc", "abcdefg", "abcdefgh", "abcdefgi", "a\0", True, False,
-    frozenset(), frozenset({"a"}), frozenset({"a", "b"}),
+    frozenset(), frozenset({"a"}), frozenset({"a", "b"}), datetime(1, 1, 1, tzinfo=UTC),
+    datetime(2026, 1, 31, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
 ]  # fmt: skip
 TEXTS = [
     "a = 5", "a <> 5", "a > 5", "a >= 9007199254740993", "a = 9007199254740993", "a IN (1, 2, 5)",
@@ -59,6 +61,10 @@ TEXTS = [
     "a NOT LIKE 'ab%'", "a LIKE '%b'", "a LIKE 'a%c'", "'a' IN a", "'a' IN a AND 'b' NOT IN a",
     "'a' IN a OR 'b' IN a", "a IS NOT STRING", "a IN ('a', 'ab')", "a NOT IN ('a', 'ab')", "TRUE",
     "a > 1e308", "a > 5 OR a = 'a'", "a = ''", "a < ''", "a >= ''", "a > 1e20",
+    "NOT (a BETWEEN TIMESTAMP '2026-01-31' AND 0)", "NOT (a BETWEEN 'ab' AND 0)",
+    "NOT (a BETWEEN 'ab' AND TIMESTAMP '2026-01-31')", "a > 0 OR a IS TIMESTAMP",
+    "a > 0 OR a IS NOT NUMBER", "a >= TIMESTAMP '2026-01-31' OR a IS STRING", "a IS NOT INTEGER",
+    "NOT (a BETWEEN 0 AND TIMESTAMP '2026-01-31')", "a < 5 OR a IS BOOLEAN", "a IS NOT BOOLEAN",
 ]  # fmt: skip
 
 

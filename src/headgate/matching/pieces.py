@@ -95,6 +95,10 @@ def _plain_numbers(
     """The piece of a stretch of doubles with all integers between its ends: most ranges are one."""
     if low[0] != line.INTEGER or first[0] != line.DOUBLE:
         return None
+    if integers_end[0] != line.INTEGER and integers_end != line.FIRST[line.DOUBLE]:
+        return None
+    if doubles_end[0] != line.DOUBLE and doubles_end != line.FIRST[line.TIMESTAMP]:
+        return None  # it goes on among the timestamps
     last = _last(line.DOUBLE, doubles_end[1] if doubles_end[0] == line.DOUBLE else None)
     most = _last(line.INTEGER, integers_end[1] if integers_end[0] == line.INTEGER else None)
     if (low[1], most) != _integers_between(first[1], last):
