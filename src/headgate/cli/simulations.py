@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -108,9 +109,7 @@ def _print_scenarios(as_json: bool) -> None:
 def _run_many(
     seeds: range, scenario: str | None, workers: int, no_shrink: bool, as_json: bool
 ) -> None:
-    with click.progressbar(
-        length=len(seeds), label=counted(len(seeds), "seed"), file=sys.stderr
-    ) as bar:
+    with _bar(len(seeds), counted(len(seeds), "seed")) as bar:
         summary = run_many(
             seeds, scenario, workers=workers, progress=bar.update, stop_at_failure=True
         )
@@ -158,8 +157,15 @@ def _print_kept(outcome: Outcome, as_json: bool) -> None:
 
 
 def _shrunk(outcome: Outcome) -> Outcome:
-    with click.progressbar(length=RUNS_MAX, label="shrinking", file=sys.stderr) as bar:
+    with _bar(RUNS_MAX, "shrinking") as bar:
         return shrunk(outcome, progress=bar.update)
+
+
+def _bar(length: int, label: str) -> AbstractContextManager[Any]:
+    """For those who look on; a file is not told of it."""
+    return click.progressbar(
+        length=length, label=label, file=sys.stderr, hidden=not sys.stderr.isatty()
+    )
 
 
 def _print_broken(outcome: Outcome, as_json: bool) -> NoReturn:
