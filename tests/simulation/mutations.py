@@ -6,7 +6,7 @@ it here is what `docs/simulation.md` shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -26,6 +26,7 @@ from headgate.broker.following import FollowedFeed, PrivateFeed
 from headgate.broker.hosting import Hosting
 from headgate.broker.interests import Interest, InterestSet
 from headgate.broker.known_rights import KnownRights
+from headgate.broker.neighbours import Neighbours
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.policy_hosting import PolicyHosting
 from headgate.broker.questions import KeepPositions, Noted, ReportStarts, RightsAre
@@ -69,6 +70,7 @@ class Seen:
 
 
 MUTATIONS: Final[list[Mutation]] = []
+REVOKED: Final = "nothing_after_the_starting_point_of_a_revocation"
 
 
 def mutation(name: str, *seen: Seen) -> Callable[[Break], Break]:
@@ -273,8 +275,16 @@ def _(patch: Patch) -> None:
 
 
 @mutation(
+    "a link that carries nonsense is kept",
+    Seen("bytes-that-nobody-sent", "everybody_is_served_in_the_end"),
+)
+def _(patch: Patch) -> None:
+    patch.setattr(Neighbours, "close", forgotten)
+
+
+@mutation(
     "silence is never told",
-    Seen("the-end-of-a-burst", "nothing_after_the_starting_point_of_a_revocation"),
+    Seen("the-end-of-a-burst", REVOKED),
 )
 def _(patch: Patch) -> None:
     patch.setattr(ChildSession, "reached", forgotten)
@@ -602,11 +612,70 @@ def _(patch: Patch) -> None:
     "no lease is needed to publish",
     Seen(
         "a-broker-cut-off-for-longer-than-its-lease",
-        "nothing_after_the_starting_point_of_a_revocation",
+        REVOKED,
     ),
 )
 def _(patch: Patch) -> None:
     patch.setattr(PolicyFollowing, "leased", lambda *_: True)
+
+
+@mutation(
+    "a lease counts from when its answer comes, however late",
+    Seen("answers-and-silences-that-come-late", REVOKED),
+)
+def _(patch: Patch) -> None:
+    original = Asking._answered
+
+    def answered(self: Asking, number: int, said: Any, now: int) -> None:
+        one = self._open.get(number)
+        if one is not None:
+            one.asked_at = now
+        original(self, number, said, now)
+
+    patch.setattr(Asking, "_answered", answered)
+    patch.setattr(Asking, "forget", forgotten)
+
+
+@mutation(
+    "whatever is heard of the policy renews the lease",
+    Seen("answers-and-silences-that-come-late", REVOKED),
+)
+def _(patch: Patch) -> None:
+    original = PolicyFollowing.knows
+
+    def knows(self: PolicyFollowing, version: int, now: int, touched: Iterable[str] = ()) -> None:
+        self._answer = (now, 0)
+        self._renew()
+        original(self, version, now, touched)
+
+    patch.setattr(PolicyFollowing, "knows", knows)
+
+
+@mutation(
+    "an answer renews the lease though its version isn't known",
+    Seen("a-version-that-a-broker-hears-of-and-is-not-given", REVOKED),
+)
+def _(patch: Patch) -> None:
+    original = PolicyFollowing._renew
+
+    def renew(self: PolicyFollowing) -> None:
+        if self._answer is not None:
+            self._answer = (self._answer[0], 0)
+        original(self)
+
+    patch.setattr(PolicyFollowing, "_renew", renew)
+
+
+@mutation(
+    "a version that is too large to be told changes nothing",
+    Seen("a-version-that-is-too-large-to-be-told", "exactly_what_the_gate_gives"),
+)
+def _(patch: Patch) -> None:
+    def block(self: PolicyFollowing, version: int, now: int) -> Offer:
+        self.knows(version, now)
+        return Offer.TAKEN
+
+    patch.setattr(PolicyFollowing, "_block", block)
 
 
 # Publications.
@@ -699,6 +768,18 @@ def _(patch: Patch) -> None:
         original(self, client, request, one, now)
 
     patch.setattr(Clients, "_begin", begin)
+
+
+@mutation(
+    "the start of a durable subscription is told before it is kept",
+    Seen("a-subscriber-that-moves-at-once", "durable_positions_are_kept"),
+)
+def _(patch: Patch) -> None:
+    def keep_start(self: Clients, *said: Any) -> None:
+        *_, then, now = said
+        then(now)
+
+    patch.setattr(Clients, "keep_start", keep_start)
 
 
 @mutation(

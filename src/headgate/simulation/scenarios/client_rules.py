@@ -96,6 +96,19 @@ def a_subscriber_that_moves_between_brokers(seed: int) -> Schedule:
 
 
 @scenario
+def a_subscriber_that_moves_at_once(seed: int) -> Schedule:
+    """Where a durable subscription starts is kept before its client is told."""
+    stage = _fork(seed)
+    stage.client("ann", "s", "t", ack_us=SECOND)
+    stage.subscribe("ann", durable="kept")
+    stage.publish(1, 2)
+    stage.do(Connect("ann", "t"))
+    stage.publish(3)
+    stage.wait(1)
+    return stage.schedule()
+
+
+@scenario
 def a_late_acknowledgement(seed: int) -> Schedule:
     """Who took a durable name over is not set back by what its predecessor still acknowledges."""
     stage = _fork(seed)

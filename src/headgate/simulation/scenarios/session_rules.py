@@ -8,6 +8,7 @@ from headgate.simulation.schedules import (
     Break,
     Connect,
     Disconnect,
+    Garble,
     Kill,
     Repeat,
     Schedule,
@@ -164,6 +165,20 @@ def the_loss_of_a_way(seed: int) -> Schedule:
     stage.do(Kill("m1", SECOND))
     stage.publish(5)
     stage.wait(2)
+    return stage.schedule()
+
+
+@scenario
+def bytes_that_nobody_sent(seed: int) -> Schedule:
+    """A link that carries nonsense is closed, and another one takes its place."""
+    stage = _line(seed)
+    stage.client("ann", "s")
+    stage.subscribe("ann")
+    stage.publish(1)
+    stage.do(Garble("p", "s", oversized=True))
+    stage.publish(2, 3)
+    stage.wait(2)
+    stage.publish(4)
     return stage.schedule()
 
 

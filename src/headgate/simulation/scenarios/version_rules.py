@@ -22,6 +22,7 @@ from headgate.simulation.schedules import (
     FillDisk,
     Kill,
     Schedule,
+    Slow,
     SlowDisk,
 )
 from headgate.simulation.timeline import MILLISECOND, SECOND
@@ -339,6 +340,56 @@ def a_broker_cut_off_for_longer_than_its_lease(seed: int) -> Schedule:
     stage.wait(1)
     stage.release("m", "p")
     stage.publish(3)
+    return stage.schedule()
+
+
+@scenario
+def answers_and_silences_that_come_late(seed: int) -> Schedule:
+    """A lease counts from when its question was asked, and no silence renews it."""
+    stage = Stage(
+        seed, "a - m - p", policy_host="a", hosts={"orders": "p"}, policy=(ANN,),
+        settings={"lease_us": 3 * SECOND},
+    )  # fmt: skip
+    stage.client("pam", "p")
+    stage.client("ann", "p")
+    stage.subscribe("ann")
+    stage.do(Slow("a", "m", 12 * SECOND, 10_000_000, 7 * SECOND))
+    for number in range(12):
+        stage.publish(1)
+        stage.administer(reads("dan", f"a = {number}"))
+        stage.wait(0.8)
+    return stage.schedule()
+
+
+@scenario
+def a_version_that_a_broker_hears_of_and_is_not_given(seed: int) -> Schedule:
+    """An answer renews the lease only once the version that it tells of is known."""
+    stage = Stage(
+        seed, "a - m1+m2 - p", policy_host="a", hosts={"orders": "p"}, policy=(ANN,),
+        settings={"lease_us": 3 * SECOND, "ask_again_us": 300 * MILLISECOND},
+    )  # fmt: skip
+    stage.client("pam", "p")
+    stage.not_by("m2", "p")
+    stage.hold("m1", "p")
+    stage.administer(writes_no_more("pam"))
+    stage.wait(7)
+    stage.publish(1)
+    stage.release("m1", "p")
+    stage.publish(2)
+    return stage.schedule()
+
+
+@scenario
+def a_version_that_is_too_large_to_be_told(seed: int) -> Schedule:
+    """Whoever is here is asked about, before that version is known."""
+    stage = _line(seed)
+    stage.subscribe("ann")
+    stage.publish(1)
+    long = "x" * 6_000
+    many = (reads(f"someone {number}", f"a <> '{long}'") for number in range(100))
+    stage.administer(*many, *NARROWED)
+    stage.wait(1)
+    stage.publish(1, 2)
     return stage.schedule()
 
 
