@@ -83,3 +83,13 @@ def test_whoever_restarts_in_whatever_order_it_goes_on(names: list[str]) -> None
     pump.publish("p", eve)
     pump.wait(2)
     assert exactly_what_the_gate_gives(pump, "s", ann, "ann")[-2:] == [4, 5]
+
+
+def test_the_records_of_the_fullest_stream_are_counted() -> None:
+    pump = network(chain("p", "s"), *reader("ann"), *writer(), cache_records=3)
+    eve, ann = pump.connect("p", "eve"), pump.connect("s", "ann")
+    pump.subscribe("s", ann)
+    assert pump.brokers["s"].records_held() < 3
+    for _ in range(5):
+        pump.publish("p", eve)
+    assert pump.brokers["s"].records_held() == pump.brokers["p"].records_held() == 3

@@ -119,6 +119,10 @@ class Broker:
         """How often the branches were taken that matter for what a simulation has reached."""
         return self.outbox.counts
 
+    def records_held(self) -> int:
+        """How many records are in memory of the stream of which there are most."""
+        return max((feed.records_held for feed in self.streams.feeds()), default=0)
+
     def effects(self) -> list[Effect]:
         """What there is to do since the last call, in order."""
         self._flush()

@@ -157,6 +157,11 @@ class Feed(ABC):
             return NOTHING
         return InterestSet(min(self._knowns), frozenset(self._interests))
 
+    @property
+    def records_held(self) -> int:
+        """How many records are in memory."""
+        return len(self._cache)
+
     def where(self, consumer: Consumer) -> int | None:
         """Up to where a consumer has been served."""
         return self.position if consumer.live else consumer.at

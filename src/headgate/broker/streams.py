@@ -86,6 +86,15 @@ class Streams:
             )
         return followed
 
+    def feeds(self) -> Iterator[Feed]:
+        """All streams as they are seen here, with those that somebody is served apart from."""
+        yield from self._hosting.feeds()
+        if self._policy_feed is not None:
+            yield self._policy_feed
+        for followed in self._followed.values():
+            yield followed
+            yield from followed.away.values()
+
     def _incarnation(self, stream: str) -> str | None:
         if stream == POLICY:
             return POLICY_INCARNATION

@@ -25,6 +25,8 @@ from headgate.simulation.checkers.everybody_is_served_in_the_end import (
 from headgate.simulation.checkers.exactly_what_the_gate_gives import ExactlyWhatTheGateGives
 from headgate.simulation.checkers.in_order_without_gaps import InOrderWithoutGaps
 from headgate.simulation.checkers.ledger import INTO, OUT_OF, Ledger
+from headgate.simulation.checkers.memory_is_bounded import MemoryIsBounded
+from headgate.simulation.checkers.no_more_than_the_window import NoMoreThanTheWindow
 from headgate.simulation.checkers.nothing_after_the_starting_point_of_a_revocation import (
     NothingAfterTheStartingPointOfARevocation,
 )
@@ -32,6 +34,7 @@ from headgate.simulation.checkers.promises import Observers, PromiseBroken
 from headgate.simulation.checkers.published_once import PublishedOnce
 from headgate.simulation.checkers.published_only_with_the_right import PublishedOnlyWithTheRight
 from headgate.simulation.checkers.starting_points_grow import StartingPointsGrow
+from headgate.simulation.checkers.starts_are_written_down import StartsAreWrittenDown
 from headgate.simulation.checkers.versions_never_go_back import VersionsNeverGoBack
 from headgate.simulation.clients import Client
 from headgate.simulation.clocks import Clock
@@ -226,8 +229,11 @@ class World:
             NothingAfterTheStartingPointOfARevocation(ledger, self.timeline),
             ExactlyWhatTheGateGives(ledger),
             CausalOrderIsKept(ledger),
-            DigestsAgree(ledger),
             DurablePositionsAreKept(ledger),
+            StartsAreWrittenDown(ledger),
+            DigestsAgree(ledger),
+            NoMoreThanTheWindow(ledger),
+            MemoryIsBounded(),
             InOrderWithoutGaps(ledger),
             self.served,
         ):
