@@ -42,9 +42,12 @@ class NothingAfterTheStartingPointOfARevocation(Checker):
         self._told_at += [now] * (version - len(self._told_at))
 
     def appending(self, machine: Machine, records: tuple[Record, ...]) -> None:
-        """A version that the policy's host has had for longer than a lease must be known."""
+        """A version that the policy's host has had for longer than a lease must be known.
+
+        Not for what a broker notes of itself: that a subscription ended may be said at any time.
+        """
         for record in records:
-            if record.is_marker or record.version >= len(self._told_at):
+            if record.is_marker or record.stream[0] == "$" or record.version >= len(self._told_at):
                 continue
             overtaken_us = self._timeline.now - self._told_at[record.version]
             lease_us = machine.settings.lease_us
