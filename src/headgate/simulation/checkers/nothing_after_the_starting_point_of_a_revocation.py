@@ -42,13 +42,11 @@ class NothingAfterTheStartingPointOfARevocation(Checker):
         self._told_at += [now] * (version - len(self._told_at))
 
     def appending(self, machine: Machine, records: tuple[Record, ...]) -> None:
-        """A version that the policy's host has had for longer than a lease must be known.
-
-        Not for what a broker notes of itself: that a subscription ended may be said at any time.
-        """
+        """A version that the policy's host has had for longer than a lease must be known."""
         for record in records:
-            if record.is_marker or record.stream[0] == "$" or record.version >= len(self._told_at):
-                continue
+            is_own = record.is_marker or record.stream.startswith("$")
+            if is_own or record.version >= len(self._told_at):
+                continue  # a broker may always note what it does itself
             overtaken_us = self._timeline.now - self._told_at[record.version]
             lease_us = machine.settings.lease_us
             if overtaken_us > lease_us * 11 // 10 + SLACK_US + machine.clock.jumped_back_us:
