@@ -189,6 +189,23 @@ def a_past_that_is_longer_than_what_was_told_of_it(seed: int) -> Schedule:
     return stage.schedule()
 
 
+@scenario
+def filters_that_are_too_much_to_say(seed: int) -> Schedule:
+    """What doesn't fit in a frame is asked for as everything, which covers whatever is wanted."""
+    stage = _line(seed, frame_bytes_max=32_768)
+    stage.subscribe("ann", durable="kept")
+    stage.publish(1)
+    stage.do(Disconnect("ann"))
+    stage.publish(1, 2)
+    long = " OR ".join(f"b = {number}" for number in range(60))
+    for number in range(8):
+        stage.administer(reads("ann", f"a = {100 + number} AND ({long})"))
+    stage.do(Connect("ann"))
+    stage.publish(105)
+    stage.wait(1)
+    return stage.schedule()
+
+
 # Who is affected, and by what.
 
 _GROUPS = ({"create_group": "staff"}, {"create_group": "all"}, joins("all", "staff"))
