@@ -169,3 +169,19 @@ def test_a_start_is_news_for_what_waits_for_it() -> None:
     assert pump.bodies("s", late) == []
     pump.sync_disk("s")
     assert pump.bodies("s", late) == ['{"answer":1}']
+
+
+def test_what_is_not_owed_holds_nothing_up_between_two_streams() -> None:
+    """The answer waits for a question that ann isn't owed, and the next question for the answer."""
+    talk = Talk(wanted="EXISTS(shown)")
+    pump = talk.pump
+    held = ("r", "s")
+    pump.hold(*held)
+    pump.publish("p", talk.eve, b'{"question":1}')
+    pump.publish("q", talk.bob, b'{"answer":1,"shown":1}')
+    bob = pump.connect("p", "bob")
+    pump.subscribe("p", bob, after={"news": 0})
+    assert pump.bodies("p", bob) == ['{"answer":1,"shown":1}']
+    pump.publish("p", bob, b'{"question":2,"shown":2}')
+    pump.release(*held)
+    assert sorted(talk.seen()) == ['{"answer":1,"shown":1}', '{"question":2,"shown":2}']

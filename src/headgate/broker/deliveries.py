@@ -52,12 +52,16 @@ class StreamDelivery(Consumer):
         self.digest_to = 0
         self.digest_version = 0
         self.digest_since = 0
+        self.passed = 0
+        """Up to here nothing more is owed, as is known from what was offered."""
         self.waiters: dict[StreamDelivery, None] = {}
         """Causal deliveries of other streams that wait for this one to go on."""
 
     def offer(self, record: Record, now: int) -> Offer:
+        # Whatever becomes of it: of what comes before it, nothing more is owed.
+        before, self.passed = self.passed, max(self.passed, record.offset - 1)
         outcome = self._offer(record, now)
-        if outcome is not Offer.BLOCKED and self.waiters:
+        if self.waiters and (outcome is not Offer.BLOCKED or self.passed > before):
             self.subscriptions.wake(self)
         return outcome
 
@@ -99,7 +103,7 @@ class StreamDelivery(Consumer):
             if other is None or other is self or other.incarnation != incarnation:
                 continue  # not owed, or lost with its stream
             at = other.feed.where(other) if other.feed is not None else None
-            if other.start is None or at is None or at < offset:
+            if other.start is None or at is None or max(at, other.passed) < offset:
                 other.waiters[self] = None
                 self.subscriptions.outbox.count("held for causal order")
                 return True
