@@ -39,5 +39,7 @@ def test_a_broker_may_go_on_under_an_old_version_for_a_lease_and_no_longer() -> 
     scene.timeline.run_until(lease_us * 11 // 10 + SLACK_US + 1)
     scene.see("appending", scene.machine, (scene.record({"price": 1}, 2),))
     scene.see("appending", scene.machine, (scene.record(None, 1),))
+    own = scene.record({"change": "ended"}, 1, stream="$subscriptions/b1")
+    scene.see("appending", scene.machine, (own,))
     with pytest.raises(PromiseBroken, match="version 2 or later of orders 1"):
         scene.see("appending", scene.machine, (scene.record({"price": 1}, 1),))
