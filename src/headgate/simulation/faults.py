@@ -144,7 +144,6 @@ class Faults:
 
         def undo() -> None:
             road.losing = 0.0
-            self._network.reset(fault.one, fault.other)
 
         self._for(fault.for_us, undo)
 

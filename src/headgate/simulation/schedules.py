@@ -207,7 +207,7 @@ class Repeat(Struct, frozen=True, tag="repeat", forbid_unknown_fields=True):
 
 
 class Lose(Struct, frozen=True, tag="lose", forbid_unknown_fields=True):
-    """Records sent on the links between two brokers sometimes don't arrive; then they break."""
+    """Records that are sent on the links between two brokers sometimes don't arrive."""
 
     one: str
     other: str
