@@ -285,7 +285,7 @@ def _(patch: Patch) -> None:
 
 @mutation(
     "silence is never told",
-    Seen("the-end-of-a-burst", REVOKED),
+    Seen("the-end-of-a-burst", "everybody_is_served_in_the_end"),
 )
 def _(patch: Patch) -> None:
     patch.setattr(ChildSession, "reached", forgotten)
