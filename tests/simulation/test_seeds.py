@@ -26,15 +26,18 @@ EXPECTED = [
     "attach served here", "attach upstream", "batch against an old version", "batch refused",
     "bytes in pieces", "catching up apart", "checkpoint", "client moved",
     "connection ended by a version", "conservative send", "dial into a partition", "dial refused",
-    "disk full at a sync", "failover", "frames repeated", "garbage injected", "held for a version",
+    "disk full at a sync", "failover", "frames repeated", "gap", "garbage injected",
+    "held for a version", "held for causal order",
     "killed midway", "killed with unsynced writes", "late acknowledgement refused", "lease lost",
     "link closed by a core", "link late after a partition", "link lost in a partition",
-    "local start", "match at an old version", "new principal", "nonsense refused",
+    "local start", "match at an old version", "new principal", "nobody advertises it",
+    "nonsense refused", "publication of a domain refused", "repeated record",
     "publication known already", "publication refused", "publication refused for now",
     "publication repeated", "publication without answer", "read from the log", "remote start",
     "repeated publication", "slow consumer", "starting point", "subscription ended by its broker",
     "subscription refused", "subscription resumed by its client", "takeover of a durable name",
-    "torn write", "withheld at the subscriber's broker",
+    "torn write", "view for a domain", "withheld at the subscriber's broker",
+    "withheld from a domain",
 ]  # fmt: skip
 """What must have happened somewhere, or the seeds prove less than they say."""
 
