@@ -76,3 +76,14 @@ def test_who_is_forgotten_is_not_known_any_more() -> None:
     known.forget("ann")
     known.forget("ann")
     assert "ann" not in known
+
+
+def test_of_two_the_borders_begin_where_both_are_known() -> None:
+    known = KnownRights()
+    known.learn("ann", [Rights("ann", at, ()) for at in (0, 2, 7)])
+    known.learn("abroad", [Rights("abroad", at, ()) for at in (4, 5)])
+    assert list(known.borders(["ann", "abroad"])) == [4, 5, 7]
+    assert list(known.borders(["ann"])) == [0, 2, 7]
+    for version in known.borders(["ann", "abroad"]):
+        for name in ("ann", "abroad"):
+            assert known.rights_at(name, version).since <= version

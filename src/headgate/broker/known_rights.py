@@ -58,8 +58,10 @@ class KnownRights:
         return versions[0] if versions else 0
 
     def borders(self, principals: Iterable[str]) -> Sequence[int]:
-        """The versions at which the rights of any of these changed."""
-        return sorted({one for name in principals for one in self._timelines[name][0]})
+        """The versions at which the rights of any of these changed, since all are known."""
+        timelines = [self._timelines[name][0] for name in principals]
+        since = max((one[0] for one in timelines if one), default=0)
+        return sorted({since, *(at for one in timelines for at in one if at > since)})
 
     def rights_at(self, principal: str, version: int) -> Rights:
         timeline = self._timelines.get(principal)

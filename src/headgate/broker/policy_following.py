@@ -174,7 +174,9 @@ class PolicyFollowing:
             hosted = self._hosted.get(principal)
             if hosted is None or hosted.vouched is None:
                 continue
-            if said.version < hosted.vouched:
+            oldest = timeline[0][0] if timeline else 0
+            if said.version < hosted.vouched or oldest > self.known:
+                # Too old; or of so long a past that it begins after what is known here.
                 behind.append(principal)
                 continue
             self.rights.learn(
