@@ -87,3 +87,10 @@ def test_of_two_the_borders_begin_where_both_are_known() -> None:
     for version in known.borders(["ann", "abroad"]):
         for name in ("ann", "abroad"):
             assert known.rights_at(name, version).since <= version
+
+
+def test_a_later_snapshot_keeps_what_was_known_before_it() -> None:
+    known = KnownRights()
+    known.learn("ann", [Rights("ann", at, ()) for at in (0, 2, 7)])
+    known.renew("ann", [Rights("ann", at, ()) for at in (5, 8)])
+    assert [known.rights_at("ann", at).since for at in (1, 4, 6, 8)] == [0, 2, 5, 8]

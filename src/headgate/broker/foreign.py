@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Final, final
 
 from headgate.broker.feeds import Offer
-from headgate.broker.interests import ALWAYS, STEPS_MAX, Interest, InterestSet
+from headgate.broker.interests import EVERYTHING, STEPS_MAX, Interest, InterestSet
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.serving import ChildSession, Mouth, change_of
-from headgate.filters.filter import Filter
 from headgate.gate.delivery import View, gate
 from headgate.log.records import POLICY, Record
 from headgate.model.events import Event
@@ -23,13 +22,12 @@ from headgate.rights.restriction import restricted
 from headgate.rights.subscriptions import Subscription
 
 _OWN: Final = ("$stream", "$publisher", "$time")
-_EVERYTHING: Final = InterestSet(ALWAYS, frozenset({Interest.always(Filter.everything())}))
 
 
 def rights_of(domain: str, policy: PolicyFollowing) -> InterestSet:
     """What a domain may receive, by version; while its rights aren't known here, all waits."""
     if not policy.ready(domain):
-        return _EVERYTHING
+        return EVERYTHING
     rights = policy.rights
     steps = [
         (version, restricted(rights.at(version), Subscription(domain)))

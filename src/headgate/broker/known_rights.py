@@ -40,6 +40,12 @@ class KnownRights:
         older = [one for one in timeline if not versions or one.since < versions[0]]
         self.learn(principal, [*older, *values])
 
+    def renew(self, principal: str, timeline: Iterable[Rights]) -> None:
+        """Take a later snapshot: what was known of the versions before it stays."""
+        before = self._timelines[principal][1]
+        self.learn(principal, timeline)
+        self.extend_back(principal, before)
+
     def change(self, principal: str, rights: Rights) -> bool:
         """Take what holds from a version on; false where that was known already."""
         versions, values = self._timelines[principal]

@@ -48,12 +48,6 @@ class Neighbours:
         self._dial_at = {name: now for name in self._around if settings.broker < name}
         """When to dial whom; who is being dialled, or is there, is not in it."""
 
-    def boot_of(self, broker: str) -> str:
-        """Which start of a process is at the other end."""
-        link = self._links[self._by_broker[broker]]
-        assert link.peer is not None
-        return link.peer.boot
-
     def reachable(self, brokers: Sequence[str]) -> list[str]:
         return [broker for broker in brokers if broker in self._by_broker]
 

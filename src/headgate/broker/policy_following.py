@@ -170,18 +170,20 @@ class PolicyFollowing:
         for name in said.too_large:
             self._cannot_know(name, now)
         behind = []
+        learnt = set(said.too_large)
         for principal, timeline in sorted(said.timelines.items()):
             hosted = self._hosted.get(principal)
             if hosted is None or hosted.vouched is None:
                 continue
             oldest = timeline[0][0] if timeline else 0
-            if said.version < hosted.vouched or oldest > self.known:
-                # Too old; or of so long a past that it begins after what is known here.
+            at = self._blocked_at if hosted.ready else None
+            if said.version < hosted.vouched or oldest > (self.known if at is None else at):
+                # Too old; or of so long a past that it begins after what has to be known here.
                 behind.append(principal)
                 continue
-            self.rights.learn(
-                principal, [read_rights(principal, since, granted) for since, granted in timeline]
-            )
+            learnt.add(principal)
+            steps = [read_rights(principal, since, granted) for since, granted in timeline]
+            (self.rights.renew if hosted.ready else self.rights.learn)(principal, steps)
             for rights in hosted.early:
                 if self.rights.change(principal, rights):
                     self._outbox.count("version before its snapshot")
@@ -194,7 +196,7 @@ class PolicyFollowing:
         if behind:
             self._ask_rights(behind, now)
         if self._blocked_at is not None and said.version >= self._blocked_at:
-            self._awaited -= {*said.timelines, *said.too_large}
+            self._awaited -= learnt
             self._unblock(now)
 
     def reaches_back(self, principals: Iterable[str], version: int) -> bool:
