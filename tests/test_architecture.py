@@ -24,7 +24,7 @@ BANNED_MODULES = CONTRACTS[PURE]["forbidden_modules"]
 BANNED_NAMES = SETTINGS["ruff"]["lint"]["flake8-tidy-imports"]["banned-api"]
 
 ROOMS = [re.findall(r"\w+", floor) for floor in CONTRACTS[LAYERS]["layers"]]
-ADAPTERS = ["cli", "live", "simulation", "pipeline", "stores"]
+ADAPTERS = ["cli", "live", "client", "simulation", "pipeline", "stores"]
 CORES = [room for floor in ROOMS for room in floor if room not in ADAPTERS]
 
 
@@ -86,7 +86,7 @@ def test_the_house_as_it_stands_keeps_every_contract(house: House) -> None:
 def test_the_contracts_name_every_room_of_the_design_once() -> None:
     assert [sorted(floor) for floor in ROOMS] == [
         ["cli"],
-        ["live", "pipeline", "simulation"],
+        ["client", "live", "pipeline", "simulation"],
         ["stores"],
         ["broker"],
         ["http", "mqtt", "peering"],
