@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import final
 
 from headgate.rights.rules import PolicyError
@@ -31,6 +32,12 @@ class StartingPoints:
         versions, offsets = self._streams.get(stream, ([], []))
         index = bisect_right(offsets, offset)
         return versions[index - 1] if index else 0
+
+    def __iter__(self) -> Iterator[tuple[int, str, int]]:
+        """Version, stream and offset of each, stream by stream, growing."""
+        for stream, (versions, offsets) in sorted(self._streams.items()):
+            for version, offset in zip(versions, offsets, strict=True):
+                yield version, stream, offset
 
     def of_version(self, version: int) -> dict[str, int]:
         """Where a version began, by stream: a stream that skipped it began it with a later one."""

@@ -1,0 +1,108 @@
+"""When is what was published on the disk? One thread writes and syncs, and the loop is told.
+
+Writes that come while a sync is under way wait for the next one, so that under load one sync serves
+many: a group commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from threading import Condition, Thread
+from typing import TypeAlias, final
+
+from headgate.broker.effects import Append, Keep
+from headgate.log.store import LogStore, StoreFullError
+
+Write: TypeAlias = Append | Keep
+GROUP_MAX = 10_000
+"""So many writes are synced together at most: the first of them doesn't wait for ever."""
+
+
+@final
+class GroupCommit:
+    """The one thread that writes to a log store; the loop alone calls its methods."""
+
+    def __init__(
+        self,
+        log: LogStore,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        stored: Callable[[int], None],
+        full: Callable[[str], None],
+        broken: Callable[[BaseException], None],
+    ) -> None:
+        self._log = log
+        self._loop = loop
+        self._tell_stored = stored
+        self._tell_full = full
+        self._tell_broken = broken
+        self._waiting: list[tuple[int, Write]] = []
+        self._turn = Condition()
+        self._ending = False
+        self._epoch = 0
+        """Grows each time that writes were lost: what was submitted before is not to be written."""
+        self._thread = Thread(target=self._run, name="headgate-log", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def submit(self, writes: Sequence[Write]) -> None:
+        """Write these after all that were submitted before."""
+        with self._turn:
+            self._waiting += [(self._epoch, write) for write in writes]
+            self._turn.notify()
+
+    @property
+    def waiting(self) -> int:
+        """How many writes no sync has begun for."""
+        return len(self._waiting)
+
+    def stop(self) -> None:
+        """Write and sync what is waiting, then end; what was stored is told before this returns."""
+        with self._turn:
+            self._ending = True
+            self._turn.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        good_from = 0
+        while True:
+            with self._turn:
+                while not self._waiting and not self._ending:
+                    self._turn.wait()
+                group = self._waiting[:GROUP_MAX]
+                del self._waiting[:GROUP_MAX]
+            if not group:
+                return
+            writes = [write for epoch, write in group if epoch >= good_from]
+            if not writes:
+                continue
+            try:
+                self._store(writes)
+            except StoreFullError as full:
+                # What the core asked for before it hears of this is lost as well.
+                good_from += 1
+                self._call(self._lost, good_from, str(full))
+            except BaseException as problem:  # a disk that doesn't keep its word: nothing goes on
+                self._call(self._tell_broken, problem)
+                return
+            else:
+                self._call(self._tell_stored, writes[-1].ticket)
+
+    def _store(self, writes: Sequence[Write]) -> None:
+        for write in writes:
+            if isinstance(write, Append):
+                self._log.append(write.records)
+            else:
+                self._log.keep(write.key, write.value)
+        self._log.sync()
+
+    def _lost(self, epoch: int, because: str) -> None:
+        with self._turn:
+            self._epoch = epoch
+        self._tell_full(because)
+
+    def _call(self, act: Callable[..., None], *args: object) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(act, *args)
