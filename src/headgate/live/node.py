@@ -278,7 +278,8 @@ class Node:
         if self.policy is None:
             raise NodeError(f"the policy's host is `{self.settings.policy_host}`: ask there")
         request = next(self._numbers)
-        answer = self._administering[request] = self._loop.create_future()
+        answer: asyncio.Future[int] = self._loop.create_future()
+        self._administering[request] = answer
         core, now = self.enter()
         core.administer(_OFFICE, request, batch, expected, now)
         return await answer
