@@ -113,9 +113,14 @@ def checked(record: Record) -> Record:
     try:
         return _decode(_encode(record))
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:
-        raise LogError(
-            f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
-        ) from None
+        raise not_a_record(record, problem) from None
+
+
+def not_a_record(record: Record, problem: Exception) -> LogError:
+    """What is said of a record that could not be read again."""
+    return LogError(
+        f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
+    )
 
 
 def record_bytes(record: Record) -> int:
