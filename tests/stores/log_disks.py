@@ -11,8 +11,9 @@ from pathlib import Path
 from random import Random
 
 from headgate.log.store import LogStore
-from headgate.stores.disk_log import DiskLog, LogOptions
+from headgate.stores.disk_log import DiskLog
 from headgate.stores.files import RealFiles
+from headgate.stores.log_options import LogOptions
 
 _MEMORY = Path("/dev/shm")
 

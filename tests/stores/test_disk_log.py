@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import settings
+from hypothesis.stateful import invariant, rule
 
 from headgate.log.records import LogError
-from headgate.stores.disk_log import DiskLog, LogOptions
+from headgate.log.store import LogStore, StoreFullError
+from headgate.stores.disk_log import DiskLog
+from headgate.stores.log_options import LogOptions
 from tests.log.store_checks import StoreChecks, StoreMachine, synced
 from tests.log.streams import following, stream_of
 from tests.proofs import proof_size
@@ -21,9 +25,37 @@ TINY = LogOptions(segment_bytes=600)
 """So that a few records make many segments."""
 
 
-@pytest.fixture(params=["one segment", "many segments"])
+class SealingLog:
+    """A log that makes Parquet of each segment as soon as it can."""
+
+    def __init__(self, log: DiskLog) -> None:
+        self.log = log
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.log, name)
+
+    def sync(self) -> None:
+        try:
+            self.log.sync()
+        finally:
+            self.log.maintain(0, {})
+
+
+class SealingDisk(LogDisk):
+    def open(self) -> LogStore:
+        return cast(LogStore, SealingLog(cast(DiskLog, super().open())))
+
+
+DISKS: dict[str, Callable[[Path], LogDisk]] = {
+    "one segment": LogDisk,
+    "many segments": lambda path: LogDisk(path, TINY),
+    "sealed segments": lambda path: SealingDisk(path, TINY),
+}
+
+
+@pytest.fixture(params=DISKS)
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LogDisk]:
-    disk = LogDisk(tmp_path, TINY if request.param == "many segments" else LogOptions())
+    disk = DISKS[request.param](tmp_path)
     yield disk
     disk.close()
 
@@ -42,6 +74,25 @@ class LogMachine(StoreMachine):
 
 class SegmentsMachine(LogMachine):
     new_disk = staticmethod(partial(LogDisk, None, TINY))
+
+    @rule()
+    def maintain(self) -> None:
+        assert self.disk.log is not None
+        problem = self.disk.log.maintain(0, {}).problem
+        assert problem is None or "the log is full" in problem
+        assert problem is None or self.full
+
+    @rule()
+    def end_segment(self) -> None:
+        assert self.disk.log is not None
+        with contextlib.suppress(StoreFullError):
+            self.disk.log.end_segment()
+
+    @invariant()
+    def nothing_is_damaged(self) -> None:
+        if not self.full:
+            assert self.disk.log is not None
+            assert self.disk.log.verify() == ()
 
 
 _SIZE = settings(max_examples=proof_size(test=30, soak=3_000), stateful_step_count=30)

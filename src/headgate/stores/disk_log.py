@@ -10,32 +10,36 @@ import fcntl
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Literal, final
+from typing import final
 
 from headgate.log.entries import Kept, Write, entry
 from headgate.log.records import LogError, Record
-from headgate.log.store import Publication, StoreFullError, check_next
+from headgate.log.store import FIRST_OFFSET, Publication, StoreFullError, check_next
 from headgate.model.errors import named
-from headgate.stores.damage import LogBrokenError
-from headgate.stores.files import Files, FilesWithoutSync, RealFiles, ensure_directory
-from headgate.stores.holdings import Holdings, read_journal
-from headgate.stores.recovery import Recovery, Replay, apply_kept, as_log_error, replay
+from headgate.stores.damage import Damage, DamagedLogError, LogBrokenError
+from headgate.stores.files import FULL, Files, ensure_directory
+from headgate.stores.holdings import Holdings, Piece, SealedPiece, read_journal
+from headgate.stores.journal import HEAD_BYTES
+from headgate.stores.kept_values import KeptValues
+from headgate.stores.log_options import LogOptions
+from headgate.stores.maintenance import Maintainer, Maintenance
+from headgate.stores.manifest import Sealed
+from headgate.stores.recovery import (
+    Recovery,
+    Replay,
+    apply_kept,
+    as_log_error,
+    check_values,
+    prepare,
+    replay,
+)
+from headgate.stores.retention import Removable
+from headgate.stores.sealed_files import SealedFiles, damaged
+from headgate.stores.verifying import damages_of_journal, damages_of_lists, damages_of_sealed
 
 _RECENT_AT_ONCE = 1_024
-
-
-@dataclass(frozen=True, slots=True)
-class LogOptions:
-    """How a log is kept."""
-
-    durability: Literal["fsync", "unsafe_no_fsync"] = "fsync"
-    segment_bytes: int = 2**26
-    """From this size on a segment of the journal is full."""
-    bytes_max: int | None = None
-    """How large the log may grow before it refuses to store more."""
 
 
 @final
@@ -48,12 +52,14 @@ class DiskLog:
         started = time.monotonic()
         self.options = options = options or LogOptions()
         self.directory = directory.absolute()
-        if files is None:
-            unsafe = options.durability == "unsafe_no_fsync"
-            files = FilesWithoutSync() if unsafe else RealFiles()
-        self._files = files
+        self._files = files if files is not None else options.files()
         self._lock = Lock()
         """Held for moments, by whoever looks at what is there or changes it."""
+        self._writing = Lock()
+        """Held while the journal is written to, or another segment of it begun."""
+        self._maintaining = Lock()
+        self._seen_open: tuple[int, int] | None = None
+        """The segment that is written to, and since when it is known to hold something."""
         self._broken: LogError | None = None
         """Why nothing may be written any more."""
         self._waiting: list[Write] = []
@@ -76,17 +82,27 @@ class DiskLog:
         self.directory.parent.mkdir(parents=True, exist_ok=True)
         ensure_directory(files, self.directory)
         self._process_lock = _locked(self.directory)
+        manifest, damages = prepare(self.directory, files)
         self._journals = self.directory / "journal"
-        ensure_directory(files, self._journals)
-        found = Replay({}, {})
-        self._journal = replay(self._journals, files, 1, found)
+        values = KeptValues(self.directory, synchronous=self.options.syncs)
+        check_values(values, manifest)
+        found = Replay.after(manifest, values)
+        self._journal = replay(self._journals, files, values.segment + 1, found)
+        found.check()
         self._held = found.holdings
         self._kept = found.kept
-        self._full_bytes = sum(found.sizes.values()) - found.sizes.get(self._journal.number, 0)
+        self._values = values
+        self._sizes = found.sizes
+        self._sizes.pop(self._journal.number, None)
+        self._sealed = SealedFiles(self.directory)
+        self._maintainer = Maintainer(
+            self.directory, files, manifest, values, self._held, self._lock, self._sizes
+        )
+        self._maintainer.clear()
         self.recovery = Recovery(
             records=found.records,
             torn_bytes=found.torn_bytes,
-            damaged=(),
+            damaged=tuple(damages),
             seconds=time.monotonic() - started,
         )
 
@@ -115,21 +131,26 @@ class DiskLog:
         self._check_unbroken()
         if not self._waiting:
             return
-        try:
-            self._check_room()
-            if self._journal.size >= self.options.segment_bytes:
-                full_bytes = self._journal.size
-                self._journal = self._journal.next_segment()
-                self._full_bytes += full_bytes
-            first = self._journal.store(self._tail)
-        except StoreFullError:
+        with self._writing:
+            try:
+                self._check_room()
+                if self._journal.size >= self.options.segment_bytes:
+                    self._begin_segment()
+                first = self._journal.store(self._tail)
+            except StoreFullError:
+                self._forget_waiting()
+                raise
+            except LogBrokenError as broken:
+                self._broken = broken
+                raise
+            self._show(first)
             self._forget_waiting()
-            raise
-        except LogBrokenError as broken:
-            self._broken = broken
-            raise
-        self._show(first)
-        self._forget_waiting()
+
+    def _begin_segment(self) -> None:
+        full = self._journal
+        self._journal = full.next_segment()
+        with self._lock:
+            self._sizes[full.number] = full.size
 
     def _show(self, start: int) -> None:
         """Let everybody see what waited, which stands in the journal from a place on."""
@@ -171,21 +192,40 @@ class DiskLog:
             raise LogError(
                 f"expected an offset and a number from 0 on, got {after} and {count_max}"
             )
-        with self._lock:
-            held = self._held.get(stream)
-            pieces = held.pieces(after + 1, after + count_max) if held is not None else []
         records: list[Record] = []
-        for piece in pieces:
-            records += read_journal(self._journals, stream, piece)
+        gone: Piece | None = None
+        while count_max > len(records):
+            at = records[-1].offset if records else after
+            with self._lock:
+                held = self._held.get(stream)
+                last = after + count_max
+                pieces = held.pieces(at + 1, last) if held is not None else []
+            try:
+                for piece in pieces:
+                    records += self._read_piece(stream, piece)
+            except FileNotFoundError:
+                # It was sealed or removed meanwhile: look again where they are now.
+                if isinstance(piece, SealedPiece) and piece == gone:
+                    raise damaged(piece.sealed, "it is missing") from None
+                gone = piece
+            else:
+                break
         return tuple(records)
+
+    def _read_piece(self, stream: str, piece: Piece) -> list[Record]:
+        if isinstance(piece, SealedPiece):
+            return self._sealed.read(piece.sealed, piece.first, piece.last)
+        return read_journal(self._journals, stream, piece)
 
     def last(self, stream: str) -> Record | None:
         held = self._held.get(stream)
         return held.last if held is not None else None
 
     def first(self, stream: str) -> int:
-        """The lowest offset of a stream that is still kept."""
-        return 1
+        """The lowest offset of a stream that is still kept; 1 of one that isn't known."""
+        with self._lock:
+            held = self._held.get(stream)
+            return held.first if held is not None else FIRST_OFFSET
 
     def streams(self) -> Mapping[str, str]:
         with self._lock:
@@ -197,7 +237,11 @@ class DiskLog:
         found: list[Publication] = []
         while len(found) < count_max and before > self.first(stream):
             after = max(0, before - 1 - _RECENT_AT_ONCE)
-            for record in reversed(self.read(stream, after, before - 1 - after)):
+            try:
+                records = self.read(stream, after, before - 1 - after)
+            except DamagedLogError:
+                break  # they are for finding repetitions: what is named elsewhere ends them
+            for record in reversed(records):
                 if len(found) < count_max and not record.is_marker:
                     found.append((record.publisher, record.event_id, record.offset, record.version))
             before = after + 1
@@ -210,7 +254,87 @@ class DiskLog:
     @property
     def size_bytes(self) -> int:
         """How much of the disk it takes."""
-        return self._full_bytes + self._journal.size
+        with self._lock:
+            full_bytes = sum(self._sizes.values())
+        return full_bytes + self._journal.size + self._maintainer.sealed_bytes
+
+    # One thread maintains, while the others write and read.
+
+    def maintain(self, now_us: int, owed: Mapping[str, int]) -> Maintenance:
+        """Remove what may go, then make Parquet of the full segments.
+
+        `owed` says, by stream, up to where all its durable subscribers have got; a stream without
+        any isn't in it. What keeps something from being done now is told, and doesn't raise.
+        """
+        with self._maintaining:
+            self._check_unbroken()
+            sealed: list[Sealed] = []
+            chosen = Removable((), (), ())
+            problem: str | None = None
+            damages: tuple[Damage, ...] = ()
+            try:
+                chosen = self._maintainer.retain(
+                    self.size_bytes, now_us, owed, self.options.retention
+                )
+                self._end_old_segment(now_us)
+                while (number := self._maintainer.next_to_seal()) < self._journal.number:
+                    sealed += self._maintainer.seal(number, self.options.row_group_rows)
+            except DamagedLogError as damaged_log:
+                problem, damages = str(damaged_log), damaged_log.damages
+            except StoreFullError as full:
+                problem = str(full)
+            except OSError as failed:
+                problem = self._failed(failed)
+            except LogBrokenError as broken:
+                self._broken = broken
+                raise
+            return Maintenance(
+                tuple(sealed), chosen.files, chosen.owed, chosen.held_back, damages, problem
+            )
+
+    def end_segment(self) -> None:
+        """Begin a new segment, so that all that is there can be sealed by `maintain`."""
+        with self._writing:
+            self._check_unbroken()
+            try:
+                if self._journal.size > HEAD_BYTES:
+                    self._begin_segment()
+            except LogBrokenError as broken:
+                self._broken = broken
+                raise
+
+    def _end_old_segment(self, now_us: int) -> None:
+        number = self._journal.number
+        if self._journal.size == HEAD_BYTES:
+            return
+        if self._seen_open is None or self._seen_open[0] != number:
+            self._seen_open = number, now_us
+        elif now_us - self._seen_open[1] >= self.options.segment_s * 1_000_000:
+            self.end_segment()
+
+    def _failed(self, problem: OSError) -> str:
+        if problem.errno in FULL:
+            return f"the log is full: {problem.strerror}: make room on its disk"
+        self._broken = LogBrokenError(
+            f"the disk of the log failed ({problem.strerror}): check it, then start again"
+        )
+        raise self._broken from problem
+
+    def verify(self) -> tuple[Damage, ...]:
+        """Read everything that is stored, and name what isn't as it was written."""
+        with self._maintaining:
+            manifest = self._maintainer.manifest
+            damages = damages_of_lists(self.directory, manifest, self._values)
+            damages += damages_of_sealed(self._sealed, manifest.files)
+            with self._lock:
+                pieces = [
+                    (stream, part.cut_out(part.first, part.last))
+                    for stream, held in self._held.items()
+                    for part in held.parts
+                ]
+            for stream, piece in pieces:
+                damages += damages_of_journal(self._journals, stream, piece)
+        return tuple(damages)
 
     def close(self) -> None:
         """Let go of the directory; what was not synced is gone."""

@@ -1,9 +1,10 @@
-"""Where does each record stand? In memory, for each stream: its places in the journal."""
+"""Where does each record stand? For each stream: its sealed files, then places in the journal."""
 
 from __future__ import annotations
 
 import os
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from headgate.log.entries import whole
 from headgate.log.records import LogError, Record
 from headgate.stores.damage import Damage, DamagedLogError
 from headgate.stores.journal import segment_name
+from headgate.stores.manifest import Sealed
 
 _APART_BYTES: Final = 4_096
 """What is nearer to each other than this is read at once, with what lies between."""
@@ -49,8 +51,21 @@ class JournalPiece:
     starts: Sequence[int]
     sizes: Sequence[int]
 
+    @property
+    def last(self) -> int:
+        return self.first + len(self.starts) - 1
 
-Piece: TypeAlias = JournalPiece
+
+@dataclass(frozen=True, slots=True)
+class SealedPiece:
+    """Records that are to be read from a sealed file."""
+
+    sealed: Sealed
+    first: int
+    last: int
+
+
+Piece: TypeAlias = SealedPiece | JournalPiece
 
 
 @dataclass(slots=True)
@@ -59,7 +74,18 @@ class Holdings:
 
     incarnation: str
     last: Record
+    sealed: list[Sealed] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
+
+    @property
+    def first(self) -> int:
+        """The lowest offset that is still kept."""
+        return self.sealed[0].first if self.sealed else self.parts[0].first
+
+    @property
+    def sealed_last(self) -> int:
+        """The last offset that is in a sealed file."""
+        return self.sealed[-1].last if self.sealed else 0
 
     def part(self, number: int, first: int) -> Part:
         """Where the records of a segment are noted, which begin with this offset."""
@@ -69,11 +95,22 @@ class Holdings:
 
     def pieces(self, first: int, last: int) -> list[Piece]:
         """Where the records from one offset to another stand, in order."""
-        return [
+        found: list[Piece] = []
+        for at in range(bisect_left(self.sealed, first, key=_last), len(self.sealed)):
+            one = self.sealed[at]
+            if one.first > last:
+                break
+            found.append(SealedPiece(one, max(first, one.first), min(last, one.last)))
+        found += [
             part.cut_out(max(first, part.first), min(last, part.last))
             for part in self.parts
             if part.first <= last and part.last >= first
         ]
+        return found
+
+
+def _last(sealed: Sealed) -> int:
+    return sealed.last
 
 
 def read_journal(directory: Path, stream: str, piece: JournalPiece) -> list[Record]:
