@@ -194,12 +194,11 @@ class DiskLog:
             )
         records: list[Record] = []
         gone: Piece | None = None
-        while count_max > len(records):
-            at = records[-1].offset if records else after
-            with self._lock:
-                held = self._held.get(stream)
-                last = after + count_max
-                pieces = held.pieces(at + 1, last) if held is not None else []
+        while len(records) < count_max:
+            at = records[-1].offset + 1 if records else after + 1
+            pieces = self._pieces(stream, at, count_max - len(records))
+            if records and pieces and pieces[0].first > at:
+                break  # what was to follow was removed meanwhile: an answer has no gap in it
             try:
                 for piece in pieces:
                     records += self._read_piece(stream, piece)
@@ -211,6 +210,15 @@ class DiskLog:
             else:
                 break
         return tuple(records)
+
+    def _pieces(self, stream: str, first: int, count_max: int) -> list[Piece]:
+        """Where the records from an offset on stand, or from the first one that is kept."""
+        with self._lock:
+            held = self._held.get(stream)
+            if held is None:
+                return []
+            first = max(first, held.first)
+            return held.pieces(first, first + count_max - 1)
 
     def _read_piece(self, stream: str, piece: Piece) -> list[Record]:
         if isinstance(piece, SealedPiece):
