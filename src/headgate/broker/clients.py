@@ -238,6 +238,8 @@ class Clients:
         )
 
         def stored(record: Record | None, because: str, now: int) -> None:
+            if record is None:
+                self._unsee(client, stream)
             self._answer_publication(number, request, record, because)
 
         try:
@@ -295,10 +297,17 @@ class Clients:
             self._outbox.tell(number, Published(request, stream, offset, version, repeated=True))
 
         def lost(because: str, now: int) -> None:
+            self._unsee(client, stream)
             self._refuse(number, request, f"it could not be stored: {because}", temporary=True)
 
         self._outbox.when_stored(stored, lost, now)
         return True
+
+    def _unsee(self, client: Client, stream: str) -> None:
+        """What was lost is the cause of nothing: its offset will be that of another record."""
+        seen, end = client.vector.get(stream), self._hosting.stored_end(stream)
+        if seen is not None and seen[1] > end:
+            client.vector[stream] = (seen[0], end)
 
     def _unpublishable(self, client: Client, event: Event) -> str | None:
         rights = self._policy.rights.rights_at(client.principal, self._policy.known)

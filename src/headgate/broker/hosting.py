@@ -185,6 +185,10 @@ class Hosting:
 
     # publications
 
+    def stored_end(self, stream: str) -> int:
+        """The last offset of a stream that is stored."""
+        return self._streams[stream].stored[0]
+
     def repeated(self, stream: str, publisher: str, event_id: str) -> tuple[int, int] | None:
         """Where this event id was published, and its version; perhaps it is not stored yet."""
         return self._streams[stream].recent.get((publisher, event_id))
