@@ -86,6 +86,10 @@ class Hosting:
         self.unreported = {name: self._left_to_report(name, recovered) for name in self._streams}
         """Starting points of which the policy's host hasn't said yet that it keeps them."""
         self.retry_at: int | None = None
+        self.removed = {
+            name: up_to for name, up_to in recovered.removed.items() if name in self._streams
+        }
+        """Up to where the records of a stream are gone, or about to be."""
 
     def _open(self, name: str, recovered: Recovered, boot: str) -> _Written:
         kept = recovered.kept.get(_INCARNATION + name, boot.encode()).decode()
@@ -122,6 +126,17 @@ class Hosting:
     def feed(self, stream: str) -> HostedFeed | None:
         written = self._streams.get(stream)
         return written.feed if written is not None else None
+
+    def cut(self, up_to: Mapping[str, int]) -> dict[str, int]:
+        """Let streams begin later; the last record of each stays, for others follow it."""
+        cut = {
+            stream: min(offset, self.stored_end(stream) - 1)
+            for stream, offset in up_to.items()
+            if stream in self._streams
+        }
+        cut = {stream: at for stream, at in cut.items() if at > self.removed.get(stream, 0)}
+        self.removed.update(cut)
+        return cut
 
     def moment(self, now: int) -> datetime:
         """The time that a record bears which is written now."""
