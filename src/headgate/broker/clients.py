@@ -234,7 +234,7 @@ class Clients:
             self._refuse(number, request, because)
             return
         said = Publication(
-            client.principal, event_id, content, is_json, dict(known), dict(client.vector)
+            client.principal, event_id, content, is_json, dict(known), dict(client.vector), event
         )
 
         def stored(record: Record | None, because: str, now: int) -> None:

@@ -28,10 +28,10 @@ from headgate.log.records import (
     KnownValue,
     LogError,
     Record,
-    checked,
+    checked_bytes,
     moment_of,
-    record_bytes,
 )
+from headgate.model.events import Event
 from headgate.rights.rules import parse_filter
 
 Published = Callable[[Record | None, str, int], None]
@@ -65,6 +65,8 @@ class Publication:
     is_json: bool = True
     known: Mapping[str, KnownValue] = field(default_factory=dict)
     vector: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    event: Event | None = None
+    """What the record's event will be, where it was read already."""
 
 
 @final
@@ -213,13 +215,16 @@ class Hosting:
         self._mark(stream, now)
         written = self._streams[stream]
         record = self._next(written, written.version, now, publication.body, publication)
-        if record_bytes(checked(record)) > self.settings.record_bytes_max:
+        size = checked_bytes(record)
+        if size > self.settings.record_bytes_max:
             raise LogError(
                 f"expected a publication of at most {self.settings.record_bytes_max:,} bytes with "
-                f"all that is known of it, found {record_bytes(record):,}"
+                f"all that is known of it, found {size:,}"
             )
         if publication.event_id:
             self._remember(written, record)
+        if publication.event is not None and written.feed.consumers:
+            record.__dict__["event"] = publication.event  # as if it had been asked for
         self._write(written, record, then)
         return record
 
