@@ -74,6 +74,7 @@ def test_a_change_that_is_misspelt_does_not_fit(said: object) -> None:
 
 def test_a_problem_says_only_what_it_has_to() -> None:
     assert msgspec.to_builtins(shapes.Problem("Conflict", 409, "stale", current=3)) == {
+        "type": "about:blank",
         "title": "Conflict",
         "status": 409,
         "detail": "stale",

@@ -31,7 +31,7 @@ WaitS = Annotated[float, Meta(ge=0, le=WAIT_S_MAX)]
 # Errors.
 
 
-class Problem(Struct, frozen=True, omit_defaults=True):
+class Problem(Struct, frozen=True):
     """Why a request was refused (RFC 9457)."""
 
     title: str
