@@ -87,17 +87,21 @@ class Published(Struct, frozen=True):
     """It was published before under the same id."""
 
 
-class NotPublished(Struct, frozen=True):
-    """Why one event of a batch was refused."""
+class Outcome(Struct, frozen=True, omit_defaults=True):
+    """What became of one event of a batch: where it stands, or with which status it was refused."""
 
-    status: int
-    detail: str
+    stream: str | UnsetType = UNSET
+    offset: int | UnsetType = UNSET
+    version: int | UnsetType = UNSET
+    repeated: bool | UnsetType = UNSET
+    status: int | UnsetType = UNSET
+    detail: str | UnsetType = UNSET
 
 
 class PublishedBatch(Struct, frozen=True):
     """What became of each event of a batch, in its order."""
 
-    published: list[Published | NotPublished]
+    published: list[Outcome]
 
 
 # Subscribing.
