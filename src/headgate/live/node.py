@@ -36,7 +36,7 @@ from headgate.broker.settings import Settings
 from headgate.filters.filter import Filter
 from headgate.live.policy_database import PolicyDatabase
 from headgate.live.storing import GroupCommit, Write
-from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, KnownValue
+from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, KnownValue, LogError, Record
 from headgate.log.store import LogStore
 from headgate.model.errors import HeadgateError
 from headgate.rights.changes import Batch
@@ -214,6 +214,7 @@ class Node:
             incarnations=dict(incarnations),
             recent={stream: log.recent(stream, settings.repeat_window) for stream in own},
             kept=dict(log.kept()),
+            removed={stream: log.first(stream) - 1 for stream in incarnations},
             batches=at_start.batches if at_start is not None else (),
             starting_points=at_start.starting_points if at_start is not None else (),
         )
@@ -386,12 +387,20 @@ class Node:
         self._begin(self._read_from_log(effect))
 
     async def _read_from_log(self, effect: Read) -> None:
-        records: Sequence[Any] = await self._loop.run_in_executor(
-            self._readers, self.log.read, effect.stream, effect.after, effect.count_max
-        )
+        problem = ""
+        records: Sequence[Record] = ()
+        try:
+            records = await self._loop.run_in_executor(
+                self._readers, self.log.read, effect.stream, effect.after, effect.count_max
+            )
+        except LogError as damage:
+            problem = str(damage)
         if self._core is not None:
             core, now = self.enter()
-            core.was_read(effect.number, records, now)
+            if problem:
+                core.read_failed(effect.number, problem, now)
+            else:
+                core.was_read(effect.number, records, now)
 
     def _apply(self, effect: ApplyBatch) -> None:
         self._begin(self._apply_to_database(effect))
