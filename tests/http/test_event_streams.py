@@ -3,7 +3,7 @@
 import msgspec
 
 from headgate.http import event_streams
-from headgate.http.event_streams import Delivery, Ended, Started
+from headgate.http.event_streams import Delivery, Ended, Lost, Started
 
 
 def test_events_are_written_as_documented() -> None:
@@ -16,6 +16,10 @@ def test_events_are_written_as_documented() -> None:
     assert event_streams.delivery(delivery, "orders@I.7") == (
         b'id: orders@I.7\ndata: {"stream":"orders","incarnation":"I","offset":7,"version":3,'
         b'"event":{"a":1},"known":{"$x":1}}\n\n'
+    )
+    assert event_streams.lost(Lost("orders", "I", 3, 9), "orders@I.9") == (
+        b"event: lost\nid: orders@I.9\n"
+        b'data: {"stream":"orders","incarnation":"I","after":3,"up_to":9}\n\n'
     )
     assert event_streams.ended(Ended("gone")) == b'event: ended\ndata: {"because":"gone"}\n\n'
     assert event_streams.retry(1_500) == b"retry: 1500\n\n"

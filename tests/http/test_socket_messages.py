@@ -15,6 +15,7 @@ from headgate.http.socket_messages import (
     Delivery,
     Dropped,
     Ended,
+    Lost,
     Publish,
     Published,
     Refused,
@@ -42,9 +43,9 @@ SAID: list[tuple[ClientMessage, str]] = [
     ),
     (Subscribe(2, 1, "a > 1"), '{"do":"subscribe","request":2,"subscription":1,"filter":"a > 1"}'),
     (
-        Subscribe(2, 1, durable="desk", causal=True, after={"orders": 12}),
+        Subscribe(2, 1, durable="desk", causal=True, paced=True, after={"orders": 12}),
         '{"do":"subscribe","request":2,"subscription":1,"durable":"desk","causal":true,'
-        '"after":{"orders":12}}',
+        '"paced":true,"after":{"orders":12}}',
     ),
     (
         Subscribe(2, 1, after="orders@I.12"),
@@ -82,6 +83,10 @@ TOLD: list[tuple[BrokerMessage, str]] = [
         Delivery(1, "orders", "I", 7, 3, payload_base64=b"\x00\x01"),
         '{"is":"delivery","subscription":1,"stream":"orders","incarnation":"I","offset":7,'
         '"version":3,"payload_base64":"AAE="}',
+    ),
+    (
+        Lost(1, "orders", "I", 3, 9),
+        '{"is":"lost","subscription":1,"stream":"orders","incarnation":"I","after":3,"up_to":9}',
     ),
     (
         Ended(1, "gone", {"orders": 7}),

@@ -1,7 +1,7 @@
 """What does a subscription look like as Server-Sent Events (HTML standard, 9.2)?
 
-Each delivery is an event without a name, so that a browser's `onmessage` gets it; `started` and
-`ended` have names of their own. The id of each is a cursor (`cursors.py`): a browser that lost its
+Each delivery is an event without a name, so that a browser's `onmessage` gets it; `started`,
+`lost` and `ended` have names of their own. The id of each is a cursor (`cursors.py`): a browser that lost its
 connection sends the last one in `Last-Event-ID`, and goes on there.
 """
 
@@ -39,6 +39,15 @@ class Delivery(Struct, frozen=True, omit_defaults=True):
     """A JSON object: what the broker knows of the event, as far as the reader may see it."""
 
 
+class Lost(Struct, frozen=True):
+    """What was owed after one offset, up to another, isn't kept any more: it will not come."""
+
+    stream: str
+    incarnation: str
+    after: int
+    up_to: int
+
+
 class Ended(Struct, frozen=True):
     """No more is delivered, and why."""
 
@@ -60,6 +69,10 @@ def started(event: Started, cursor: str) -> bytes:
 def delivery(event: Delivery, cursor: str) -> bytes:
     # JSON as msgspec writes it has no line breaks, and neither has a cursor.
     return b"id: %s\ndata: %s\n\n" % (cursor.encode(), _encode(event))
+
+
+def lost(event: Lost, cursor: str) -> bytes:
+    return b"event: lost\nid: %s\ndata: %s\n\n" % (cursor.encode(), _encode(event))
 
 
 def ended(event: Ended) -> bytes:

@@ -153,10 +153,14 @@ def _parameter(one: Parameter) -> Schema:
 def _content(body: Body) -> Schema:
     shape = body.shape
     schema = _NAMED[shape] if isinstance(shape, str) else {"$ref": _REF + shape.__name__}
-    return {"schema": schema} if body.example is None else {
-        "schema": schema,
-        "example": body.example,
-    }
+    return (
+        {"schema": schema}
+        if body.example is None
+        else {
+            "schema": schema,
+            "example": body.example,
+        }
+    )
 
 
 def statuses_refused(route: Route) -> list[int]:

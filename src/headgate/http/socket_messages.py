@@ -60,6 +60,10 @@ class Subscribe(Struct, frozen=True, tag_field="do", tag="subscribe", forbid_unk
     durable: ShortText | None = None
     """The name under which it is kept when the client is gone."""
     causal: bool = False
+    paced: bool = False
+    """The client acknowledges what it has taken, as it does of a durable subscription: no more
+    than the window is on its way. Else what was written out counts as taken.
+    """
     after: Offsets | Cursor | None = None
     """Where to begin: after these offsets, after a cursor, or at the `start` of all streams.
 
@@ -70,7 +74,7 @@ class Subscribe(Struct, frozen=True, tag_field="do", tag="subscribe", forbid_unk
 
 class Acknowledge(Struct, frozen=True, tag_field="do", tag="acknowledge",
                   forbid_unknown_fields=True):  # fmt: skip
-    """Of a durable subscription: what came up to this offset need never come again."""
+    """What came up to this offset was taken; of a durable subscription it never comes again."""
 
     subscription: Number
     stream: ShortText
@@ -156,6 +160,16 @@ class Delivery(Struct, frozen=True, tag_field="is", tag="delivery", omit_default
     """A JSON object: what the broker knows of the event, as far as the reader may see it."""
 
 
+class Lost(Struct, frozen=True, tag_field="is", tag="lost"):
+    """What was owed after one offset, up to another, isn't kept any more: it will not come."""
+
+    subscription: int
+    stream: str
+    incarnation: str
+    after: int
+    up_to: int
+
+
 class Ended(Struct, frozen=True, tag_field="is", tag="ended"):
     """No more is delivered to the subscription, why, and where on each stream it ended."""
 
@@ -185,13 +199,15 @@ class Dropped(Struct, frozen=True, tag_field="is", tag="dropped"):
 
 
 BrokerMessage = (
-    Connected | Published | Refused | Subscribed | Started | Delivery | Ended | Acknowledged
-    | Advertised | Dropped
+    Connected | Published | Refused | Subscribed | Started | Delivery | Lost | Ended
+    | Acknowledged    | Advertised | Dropped
 )  # fmt: skip
 
 NORMAL: Final = 1000
 STOPPING: Final = 1001
 """Close codes (RFC 6455, 7.4.1): the broker stops, or the client went away."""
+UNSUPPORTED: Final = 1003
+"""What came is no text."""
 UNREADABLE: Final = 1007
 """What came is no message of this protocol."""
 NOT_ALLOWED: Final = 1008
