@@ -88,6 +88,11 @@ class Config(Section, frozen=True):
                 "`log.durability` is `unsafe_no_fsync`: what was acknowledged may be lost when the "
                 "power fails"
             )
+        if self.log.owed == "unsafe_removed":
+            found.append(
+                "`log.owed` is `unsafe_removed`: durable subscribers lose what they didn't get in "
+                "time"
+            )
         for name, section in (("http", self.http), ("links", self.links)):
             if section.tls == "unsafe_off":
                 found.append(
