@@ -12,6 +12,7 @@ from headgate.cli.evaluations import evaluate_group
 from headgate.cli.filters import filter_group
 from headgate.cli.policies import policy_group
 from headgate.cli.simulations import simulate
+from headgate.cli.users import user_group
 from headgate.model.errors import FilterSyntaxError, HeadgateError, printable
 from headgate.rights.history import StaleVersionError
 from headgate.stores.acl import UnknownOutcomeError
@@ -96,3 +97,4 @@ main.add_command(evaluate_group)
 main.add_command(filter_group)
 main.add_command(policy_group)
 main.add_command(simulate)
+main.add_command(user_group)
