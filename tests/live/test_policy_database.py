@@ -1,4 +1,4 @@
-"""The policy's host sees every version once, its own and those of others, whatever comes between."""
+"""The policy host sees every version once, its own and others, whatever comes between."""
 
 import asyncio
 from collections.abc import Callable

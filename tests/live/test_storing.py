@@ -1,4 +1,4 @@
-"""One thread writes and syncs: in order, many at once, and nothing that was decided in ignorance."""
+"""One thread writes and syncs: in order, many at once, nothing decided in ignorance."""
 
 import asyncio
 
