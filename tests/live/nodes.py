@@ -71,17 +71,19 @@ class Ear:
     def of(self, kind: type[M]) -> list[M]:
         return [message for message in self.heard if isinstance(message, kind)]
 
+    async def news(self) -> None:
+        self._news.clear()
+        await self._news.wait()
+
     async def next(self, kind: type[M], number: int = 1) -> list[M]:
         """Wait until so many messages of a kind were heard."""
         while len(self.of(kind)) < number:
-            self._news.clear()
-            await self._news.wait()
+            await self.news()
         return self.of(kind)
 
     async def end(self) -> str:
         while self.dropped_because is None:
-            self._news.clear()
-            await self._news.wait()
+            await self.news()
         return self.dropped_because
 
 
@@ -163,10 +165,15 @@ def alone(
 
 
 async def connected(node: Node, principal: str = "jane") -> tuple[Client, Ear]:
-    ear = Ear()
-    client = node.connect(principal, ear)
-    await ear.next(Connected)
-    return client, ear
+    """A client of a broker that knows by now, or soon, that it may connect."""
+    while True:
+        ear = Ear()
+        client = node.connect(principal, ear)
+        while not ear.of(Connected) and ear.dropped_because is None:
+            await ear.news()
+        if ear.dropped_because is None:
+            return client, ear
+        await asyncio.sleep(0.01)
 
 
 EVERYTHING = Filter.parse("TRUE")

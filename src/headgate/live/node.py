@@ -322,8 +322,13 @@ class Node:
 
     # Inputs, whose names are those of the core's verbs.
 
-    def link_up(self, link: int, dialled: str | None) -> None:
-        self._give(Broker.link_up, link, dialled=dialled)
+    def link_up(self, link: int, dialled: str | None, named: str | None) -> None:
+        """It was dialled, or accepted from the broker that its certificate names, if any."""
+        self._give(Broker.link_up, link, dialled=dialled, named=named)
+
+    def has_met(self, link: int) -> bool:
+        """Whether the other end of a link has said who it is."""
+        return self._core is not None and self._core.neighbours.has_met(link)
 
     def dial_failed(self, broker: str) -> None:
         self._give(Broker.dial_failed, broker)
