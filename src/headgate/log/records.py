@@ -110,14 +110,19 @@ _decode = msgspec.msgpack.Decoder(Record).decode
 
 def checked(record: Record) -> Record:
     """The record, if it keeps the limits that hold wherever it is read; else a `LogError`."""
+    return _checked(record)[0]
+
+
+def checked_bytes(record: Record) -> int:
+    """How many bytes a record takes, where it is stored and on a link, if it keeps the limits."""
+    return _checked(record)[1]
+
+
+def _checked(record: Record) -> tuple[Record, int]:
     try:
-        return _decode(_encode(record))
+        content = _encode(record)
+        return _decode(content), len(content)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:
         raise LogError(
             f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
         ) from None
-
-
-def record_bytes(record: Record) -> int:
-    """How many bytes a record takes where it is stored, and on a link."""
-    return len(_encode(record))

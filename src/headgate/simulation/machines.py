@@ -149,6 +149,7 @@ class Machine:
             recent={stream: log.recent(stream, self.settings.repeat_window) for stream in own},
             kept=dict(log.kept()),
             batches=() if database is None else tuple(database.history.batches()),
+            removed={stream: log.first(stream) - 1 for stream in incarnations},
             starting_points=() if database is None else tuple(database.starting_points),
         )
 
