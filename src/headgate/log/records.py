@@ -123,6 +123,16 @@ def _checked(record: Record) -> tuple[Record, int]:
         content = _encode(record)
         return _decode(content), len(content)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:
-        raise LogError(
-            f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
-        ) from None
+        raise not_a_record(record, problem) from None
+
+
+def not_a_record(record: Record, problem: Exception) -> LogError:
+    """What is said of a record that could not be read again."""
+    return LogError(
+        f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
+    )
+
+
+def record_bytes(record: Record) -> int:
+    """How many bytes a record takes where it is stored, and on a link."""
+    return len(_encode(record))
