@@ -10,7 +10,9 @@ import click
 
 from headgate.cli.evaluations import evaluate_group
 from headgate.cli.filters import filter_group
+from headgate.cli.networks import network_group
 from headgate.cli.policies import policy_group
+from headgate.cli.serving import up
 from headgate.cli.simulations import simulate
 from headgate.cli.users import user_group
 from headgate.model.errors import FilterSyntaxError, HeadgateError, printable
@@ -95,6 +97,8 @@ def main() -> None:
 
 main.add_command(evaluate_group)
 main.add_command(filter_group)
+main.add_command(network_group)
 main.add_command(policy_group)
 main.add_command(simulate)
+main.add_command(up)
 main.add_command(user_group)
