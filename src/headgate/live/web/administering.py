@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar, final
 
 import msgspec
@@ -24,11 +25,10 @@ from headgate.rights.changes import Batch, Change, change_from_json, change_to_j
 from headgate.rights.effective import Granted
 from headgate.rights.history import PolicyHistory, PolicyVersion, StaleVersionError
 from headgate.rights.policy_files import PolicyFile, read_policy_file
-from headgate.rights.policy_plans import plan
+from headgate.rights.policy_plans import Plan, plan
 from headgate.rights.rules import Rule
 from headgate.rights.stated_events import event_of, fields_of
 from headgate.rights.subscriptions import Subscription
-from headgate.stores.acl import AclStore
 
 T = TypeVar("T")
 BATCHES = 1_000
@@ -57,7 +57,7 @@ class Administering:
         return self._node.policy
 
     async def _ask(self, about: Callable[[PolicyHistory], T]) -> T:
-        return await self._database().ask(lambda store: about(store.history()))
+        return await self._database().consult(about)
 
     # Looking.
 
@@ -96,12 +96,9 @@ class Administering:
     async def version(self, asked: Asked) -> Answer:
         number: int = asked.said["version"]
 
-        def find(store: AclStore) -> shapes.VersionDetail:
-            batch = store.history().batch(number)
-            points = store.starting_points().of_version(number)
-            return shapes.VersionDetail(number, _batch(batch), points)
-
-        return await self._database().ask(find)
+        batch = await self._ask(lambda history: _batch(history.batch(number)))
+        points = await self._database().starting_points()
+        return shapes.VersionDetail(number, batch, points.of_version(number))
 
     async def starting_points(self, asked: Asked) -> Answer:
         points = await self._database().starting_points()
@@ -144,9 +141,7 @@ class Administering:
     async def apply_batch(self, asked: Asked) -> Answer:
         self._database()
         said = await asked.json(shapes.NewBatch)
-        batch = Batch(
-            tuple(map(_change, said.changes)), asked.identity.principal, _now(), said.why
-        )
+        batch = Batch(tuple(map(_change, said.changes)), asked.identity.principal, _now(), said.why)
         version = await self._node.administer(batch, said.expected)
         return shapes.NewVersion(version, await self._starting_points(version, said.wait_s))
 
@@ -178,10 +173,7 @@ class Administering:
         """What a file changes holds for one version: where others come first, it is found anew."""
         for attempts_left in reversed(range(ATTEMPTS_MAX)):
             now = _now()
-            planned = await database.ask(lambda store, now=now: plan(store.history(), file, now))
-            if expected is not None and expected != planned.base:
-                history = await database.history()
-                history.check_expected(expected)
+            planned = await database.consult(partial(_planned, file, now, expected))
             batch = Batch(planned.changes, author, now, why) if planned.changes else None
             try:
                 version = planned.base
@@ -210,6 +202,11 @@ class Administering:
                 return points
             await asyncio.sleep(min(look_s, left))
             look_s = min(look_s * 2, _LOOK_S_MAX)
+
+
+def _planned(file: PolicyFile, now: datetime, expected: int | None, history: PolicyHistory) -> Plan:
+    history.check_expected(expected)
+    return plan(history, file, now)
 
 
 def _at(history: PolicyHistory, number: int | None) -> PolicyVersion:
@@ -249,5 +246,3 @@ def _change(said: shapes.Change) -> Change:
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-

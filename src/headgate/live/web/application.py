@@ -145,7 +145,9 @@ def _refusal_of(fault: Exception) -> RefusedError:
     for kind, status in _STATUSES.items():
         if isinstance(fault, kind):
             return (
-                problems.temporary(str(fault)) if status == 503 else RefusedError(status, str(fault))
+                problems.temporary(str(fault))
+                if status == 503
+                else RefusedError(status, str(fault))
             )
     log.error("a fault in the web server", exc_info=fault)
     return RefusedError(500, "a fault of the broker: its log says more")

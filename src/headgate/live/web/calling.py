@@ -72,9 +72,7 @@ class Caller:
         answer = self._waiting[request] = self._loop.create_future()
         if self.is_over:
             raise temporary(_STOPPING)
-        self._client.publish(
-            request, one.content, one.event_id, stream=stream, is_json=one.is_json
-        )
+        self._client.publish(request, one.content, one.event_id, stream=stream, is_json=one.is_json)
         return answer
 
     def close(self) -> None:

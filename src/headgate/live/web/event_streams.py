@@ -80,9 +80,7 @@ class EventStream:
         await self._accepted
         self._accepted = self._loop.create_future()
         after = offsets_of(self._node, self._seen)
-        self._client.subscribe(
-            0, _NUMBER, wanted, durable=self.durable, causal=causal, after=after
-        )
+        self._client.subscribe(0, _NUMBER, wanted, durable=self.durable, causal=causal, after=after)
         await self._accepted
 
     def close(self) -> None:

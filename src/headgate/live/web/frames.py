@@ -1,4 +1,4 @@
-"""How is a text put into a WebSocket frame? As a server does it (RFC 6455, 5.2): whole, unmasked."""
+"""How is a text put into a frame of a WebSocket? As servers do it (RFC 6455, 5.2): unmasked."""
 
 from __future__ import annotations
 

@@ -214,9 +214,7 @@ class Socket:
 
     def _published(self, told: effects.Published) -> said.Published:
         self._is_answered(told.request)
-        return said.Published(
-            told.request, told.stream, told.offset, told.version, told.repeated
-        )
+        return said.Published(told.request, told.stream, told.offset, told.version, told.repeated)
 
     def _refused(self, told: effects.RequestRefused) -> said.Refused:
         self._is_answered(told.request)
