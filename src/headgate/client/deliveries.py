@@ -11,6 +11,8 @@ import msgspec
 
 from headgate.http import socket_messages
 from headgate.model.events import Event
+from headgate.model.values import parse_timestamp
+from headgate.rights.stated_events import TIME
 
 
 @final
@@ -99,7 +101,10 @@ class Delivery:
             if payload is None
             else Event.from_bytes(payload)
         )
-        return event.with_known(self.known) if self.known else event
+        known = dict(self.known)
+        if TIME in known:
+            known[TIME] = parse_timestamp(known[TIME])
+        return event.with_known(known) if known else event
 
     async def acknowledge(self) -> None:
         """Be done with this, and with all that came before it on its stream.

@@ -65,6 +65,11 @@ class Network:
         self._advertised: dict[Advertisement, asyncio.Future[None]] = {}
         self._subscriptions: dict[Wish, Subscription] = {}
 
+    @property
+    def error(self) -> HeadgateError | None:
+        """Why nothing will come any more, if so."""
+        return self._conversation.error
+
     # It comes and goes.
 
     async def __aenter__(self) -> Self:
