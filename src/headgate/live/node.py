@@ -464,7 +464,7 @@ class Node:
 
     async def _read_from_log(self, effect: Read) -> None:
         try:
-            records: Sequence[Record] = await self._loop.run_in_executor(
+            records = await self._loop.run_in_executor(
                 self._readers, self.log.read, effect.stream, effect.after, effect.count_max
             )
         except LogError as damage:
