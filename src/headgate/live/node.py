@@ -111,6 +111,7 @@ class Node:
         *,
         links: Links | None = None,
         now: Callable[[], int] = lambda: time.time_ns() // 1_000,
+        make_core: Callable[[Settings, Recovered, str, int], Broker] = Broker,
     ) -> None:
         hosts_policy = settings.broker == settings.policy_host
         if hosts_policy != (acl is not None):
@@ -127,12 +128,13 @@ class Node:
         """Done when the node can't go on, with the reason as its exception."""
         self.is_stopping = False
         self._now = now
+        self._make_core = make_core
         self._core: Broker | None = None
         self._disk: GroupCommit | None = None
         self._submitted = self._settled = 0
         """The last ticket given to the disk, and the last that was stored or lost."""
         self._clients: dict[int, Client] = {}
-        self._numbers = count(1)
+        self._numbers, self._requests = count(1), count(1)
         self._turn: asyncio.Handle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: int | None = None
@@ -161,7 +163,7 @@ class Node:
         self._disk = GroupCommit(
             self.log, self._loop, stored=self._stored, full=self._full, broken=self._broken
         )
-        self._core = Broker(self.settings, recovered, self.boot, self._now())
+        self._core = self._make_core(self.settings, recovered, self.boot, self._now())
         self._disk.start()
         await self.links.start(self)
         if self.policy is not None:
@@ -216,13 +218,17 @@ class Node:
 
     async def crash(self) -> None:
         """End as if the process were killed: nothing more is stored, sent or told."""
+        self.fall_silent()
+        if self._disk is not None:
+            await asyncio.to_thread(self._disk.abandon)
+        await self._let_go()
+
+    def fall_silent(self) -> None:
+        """From this moment on nothing is decided, sent or told any more."""
         self.is_stopping = True
         self._silence()
         self._clients.clear()
         self.links.abort()
-        if self._disk is not None:
-            await asyncio.to_thread(self._disk.abandon)
-        await self._let_go()
 
     async def _settle(self) -> None:
         """Until what was accepted is stored, and what that brings up is, too."""
@@ -295,6 +301,11 @@ class Node:
             self._give(Broker.disconnect, client.number)
 
     @property
+    def unsynced(self) -> int:
+        """How many writes are on their way to the disk."""
+        return self._submitted - self._settled
+
+    @property
     def clients(self) -> int:
         return len(self._clients)
 
@@ -318,7 +329,7 @@ class Node:
             raise NodeError(f"the policy's host is `{self.settings.policy_host}`: ask there")
         if self.is_stopping:
             raise NodeError("the broker is stopping")
-        request = next(self._numbers)
+        request = next(self._requests)
         answer: asyncio.Future[int] = self._loop.create_future()
         self.ask(Broker.administer, _OFFICE, request, batch, expected)
         self._administering[request] = answer
