@@ -37,7 +37,7 @@ from headgate.broker.settings import Settings
 from headgate.live.clients import Client, Listener
 from headgate.live.policy_database import PolicyDatabase
 from headgate.live.storing import GroupCommit, Synced, Write
-from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, LogError, Record
+from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, LogError
 from headgate.log.store import LogStore
 from headgate.model.errors import HeadgateError
 from headgate.rights.changes import Batch
@@ -444,7 +444,7 @@ class Node:
 
     async def _read_from_log(self, effect: Read) -> None:
         try:
-            records: Sequence[Record] = await self._loop.run_in_executor(
+            records = await self._loop.run_in_executor(
                 self._readers, self.log.read, effect.stream, effect.after, effect.count_max
             )
         except LogError as damage:
