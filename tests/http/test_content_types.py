@@ -46,5 +46,5 @@ def test_json_and_text_are_told_by_their_endings() -> None:
 def test_another_charset_than_utf_8_is_refused() -> None:
     said = read_content_type("application/json; charset=utf-16")
     assert said is not None
-    with pytest.raises(UnsupportedTypeError, match="expected UTF-8, found .*utf-16"):
+    with pytest.raises(UnsupportedTypeError, match=r"expected UTF-8, found .*utf-16"):
         said.check_utf8()

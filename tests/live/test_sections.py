@@ -12,7 +12,8 @@ from headgate.live.sections import PolicySection
 UNITS = ("_s", "_ms", "_bytes", "_records")
 COUNTED = {
     "http.port", "links.port", "limits.connections", "limits.connections_per_address",
-    "limits.subscriptions", "limits.in_flight", "limits.log_in_attempts", "limits.log_ins_at_once",
+    "limits.subscriptions", "limits.in_flight", "limits.log_in_attempts",
+    "limits.log_in_attempts_per_address", "limits.log_ins_at_once",
     "limits.log_ins_waiting", "limits.users", "limits.tokens", "tuning.window",
     "tuning.repeat_window", "tuning.clients", "tracing.ratio",
 }  # fmt: skip

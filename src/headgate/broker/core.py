@@ -134,8 +134,9 @@ class Broker:
 
     # links
 
-    def link_up(self, link: int, now: int, dialled: str | None) -> None:
-        self.neighbours.link_up(link, self.clock.enter(now), dialled)
+    def link_up(self, link: int, now: int, dialled: str | None, named: str | None = None) -> None:
+        """A link is there: it was dialled, or accepted from whom its certificate names, if any."""
+        self.neighbours.link_up(link, self.clock.enter(now), dialled, named)
 
     def dial_failed(self, broker: str, now: int) -> None:
         self.neighbours.dial_failed(broker, self.clock.enter(now))

@@ -132,8 +132,8 @@ def apply(
 @_json_option
 def diff(path: str, exit_code: bool, place: PolicyPlace, as_json: bool) -> None:
     """Show the changes that `headgate policy apply FILE` would make, in their order."""
-    from headgate.cli.applying import plan
     from headgate.cli.policy_output import print_changes
+    from headgate.rights.policy_plans import plan
 
     file = _read(path)
     _warn(file)

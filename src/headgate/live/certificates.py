@@ -21,10 +21,11 @@ from headgate.live.private_files import FileError, reason, shown
 
 @dataclass(frozen=True, slots=True)
 class CertificateNames:
-    """Whom a certificate names."""
+    """Whom a certificate names, and until when."""
 
     common_name: str | None
     uris: tuple[str, ...]
+    expires_us: int
 
 
 def http_context(config: Config) -> ssl.SSLContext | None:
@@ -86,7 +87,7 @@ def names_of(certificate: bytes) -> CertificateNames:
         uris = tuple(others.get_values_for_type(x509.UniformResourceIdentifier))
     # With two of them, nobody could say who is meant.
     only = str(common_names[0].value) if len(common_names) == 1 else None
-    return CertificateNames(only, uris)
+    return CertificateNames(only, uris, int(read.not_valid_after_utc.timestamp()) * 1_000_000)
 
 
 def http_files(config: Config) -> tuple[Path, Path]:

@@ -140,6 +140,8 @@ class LimitsSection(Section, frozen=True):
     """A subscriber that takes nothing of what waits for it is dropped after this."""
     stop_s: Seconds = 10
     log_in_attempts: Many = 10
+    """Wrong passwords for one name within the window."""
+    log_in_attempts_per_address: Many = 50
     log_in_window_s: Seconds = 60
     log_ins_at_once: Many = 2
     log_ins_waiting: Many = 64

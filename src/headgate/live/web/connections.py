@@ -1,4 +1,4 @@
-"""What is one TCP connection to the web server? aiohttp's, with an eye on how slow the other end is.
+"""What is one connection to the web server? aiohttp's, with an eye on how slow the other end is.
 
 Who sends the head of a request byte by byte is cut off; who doesn't read what is written is told
 of to whoever writes.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import structlog
 from aiohttp import web
@@ -65,8 +65,7 @@ class Connection(RequestHandler):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        assert isinstance(transport, asyncio.WriteTransport)
-        transport.set_write_buffer_limits(high=CHUNK_BYTES)
+        cast(asyncio.WriteTransport, transport).set_write_buffer_limits(high=CHUNK_BYTES)
         self._wait_for_head()
 
     def connection_lost(self, exc: BaseException | None) -> None:
