@@ -399,3 +399,22 @@ def test_a_full_link_is_written_to_again_from_where_it_was() -> None:
     pump.unblock("m", "s")
     pump.wait(2)
     assert exactly_what_the_gate_gives(pump, "s", ann, "ann") == list(range(2, 12))
+
+
+def test_a_durable_subscription_that_was_overtaken_at_its_start_begins_on_no_further_stream() -> (
+    None
+):
+    pump = network(
+        Topology.alone("p"), *writer(), *reader("ann"),
+        streams={"p": ("alarms", "orders", "trades")},
+    )  # fmt: skip
+    first, second = pump.connect("p", "ann"), pump.connect("p", "ann")
+    pump.slow_disk("p")
+    for client in (first, second):
+        pump.subscribe("p", client, durable="desk")
+    pump.sync_disk("p")
+    (ended,) = pump.ends("p", first)
+    said = pump.messages("p", first)
+    assert said[said.index(ended) + 1 :] == []
+    assert pump.starts("p", first) == {}
+    assert len(pump.starts("p", second)) == 3

@@ -105,6 +105,12 @@ class Disk:
     def read(self, stream: str, after: int, count_max: int) -> tuple[Record, ...]:
         return self.log.read(stream, after, count_max)
 
+    def first(self, stream: str) -> int:
+        return self.log.first(stream)
+
+    def remove(self, stream: str, up_to: int) -> None:
+        self.log.remove(stream, up_to)
+
     def last(self, stream: str) -> Record | None:
         return self.log.last(stream)
 

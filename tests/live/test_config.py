@@ -159,12 +159,13 @@ def test_an_unsafe_choice_is_said_aloud(file: Path) -> None:
     assert Config().unsafe == []
     written(
         file,
-        '[log]\ndurability = "unsafe_no_fsync"\n[identities]\nanonymous = "anyone"\n'
+        '[log]\ndurability = "unsafe_no_fsync"\nowed = "unsafe_removed"\n'
+        '[identities]\nanonymous = "anyone"\n'
         '[http]\nhost = "0.0.0.0"\ntls = "unsafe_off"\n',
     )
     said = read_config(file, {}).unsafe
     assert [sentence.split("`")[1] for sentence in said] == [
-        "log.durability", "http.tls", "identities.anonymous",
+        "log.durability", "log.owed", "http.tls", "identities.anonymous",
     ]  # fmt: skip
 
 

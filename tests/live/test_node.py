@@ -7,13 +7,20 @@ from typing import Any
 import pytest
 
 from headgate.broker.core import Broker
-from headgate.broker.effects import Delivery, Message, Published, RequestRefused, Started
+from headgate.broker.effects import (
+    Delivery,
+    Message,
+    Published,
+    RequestRefused,
+    Started,
+    SubscriptionEnded,
+)
 from headgate.broker.settings import Settings
 from headgate.broker.topology import Topology
 from headgate.live.node import Node, NodeError
 from headgate.live.policy_database import PolicyDatabase
 from headgate.log.memory import MemoryLog
-from headgate.log.records import Record
+from headgate.log.records import LogError, Record
 from headgate.rights.changes import CreateGroup, Grant, Revoke
 from headgate.rights.history import StaleVersionError
 from headgate.rights.rules import Action, Rule
@@ -42,6 +49,13 @@ class Unreadable(Disk):
 
     def read(self, stream: str, after: int, count_max: int) -> tuple[Record, ...]:
         raise OSError(5, "Input/output error")
+
+
+class Damaged(Disk):
+    """A disk that names what it can't give back."""
+
+    def read(self, stream: str, after: int, count_max: int) -> tuple[Record, ...]:
+        raise LogError(f"offset {after + 1} of `{stream}` is damaged")
 
 
 class Clumsy(Ear):
@@ -221,6 +235,48 @@ def test_a_log_that_cannot_be_read_ends_the_node(tmp_path: Path) -> None:
         with pytest.raises(NodeError, match="the broker can't go on"):
             await again.ended
         await again.stop()
+
+    run(work())
+
+
+def test_a_damaged_record_ends_who_is_owed_it_and_nobody_else(tmp_path: Path) -> None:
+    async def work() -> None:
+        log = MemoryLog()
+        node = await started(tmp_path, log)
+        client, ear = await connected(node)
+        client.publish(1, b"{}", "e1")
+        await ear.next(Published)
+        await node.stop()
+        again = alone(tmp_path, Damaged(log))
+        await again.start()
+        client, ear = await connected(again)
+        client.subscribe(2, 1, EVERYTHING, after={"events": 0})
+        client.subscribe(3, 2, EVERYTHING)
+        (ended,) = await ear.next(SubscriptionEnded)
+        assert ended.subscription == 1
+        assert "offset 1 of `events` is damaged" in ended.because
+        client.publish(4, b"{}", "e2")
+        (delivered,) = await ear.next(Delivery)
+        assert delivered.subscription == 2
+        await again.stop()
+
+    run(work())
+
+
+def test_what_nobody_is_owed_may_be_removed(tmp_path: Path) -> None:
+    async def work() -> None:
+        node = await started(tmp_path)
+        client, ear = await connected(node)
+        for number in range(10):
+            client.publish(number, b"{}", f"e{number}")
+        published = await ear.next(Published, 10)
+        assert (await node.may_remove())["events"] == published[-1].offset
+        node.remove({"events": published[4].offset})
+        await until(lambda: node.log.first("events") == published[5].offset)
+        client.subscribe(20, 1, EVERYTHING, after={"events": 0})
+        delivered = await ear.next(Delivery, 5)
+        assert [one.offset for one in delivered] == [one.offset for one in published[5:]]
+        await node.stop()
 
     run(work())
 

@@ -10,6 +10,7 @@ import pytest
 from headgate.live.private_files import (
     DirectoryLock,
     FileError,
+    check_unlocked,
     make_directory,
     one_at_a_time,
     read_private,
@@ -86,5 +87,9 @@ def test_a_second_broker_on_a_directory_is_refused_and_told_who_is_there(tmp_pat
         f"another broker works on `{tmp_path}` (broker `a`, process 7): stop it first, or name "
         "another directory by `--data`"
     )
+    with pytest.raises(FileError, match="another broker works on"):
+        check_unlocked(tmp_path)
     first.release()
+    check_unlocked(tmp_path)
+    check_unlocked(tmp_path / "nowhere")
     DirectoryLock(tmp_path, "broker `b`").release()

@@ -42,6 +42,7 @@ def test_values_are_frozen() -> None:
 def test_what_gives_up_safety_says_so_in_its_value() -> None:
     for section, key, value in (
         ("log", "durability", "no_fsync"),
+        ("log", "owed", "removed"),
         ("http", "tls", "no"),
         ("links", "tls", "false"),
     ):

@@ -16,6 +16,7 @@ from headgate.cli.publishing import pub
 from headgate.cli.simulations import simulate
 from headgate.cli.status import status
 from headgate.cli.subscribing import sub
+from headgate.cli.users import user_group
 from headgate.model.errors import FilterSyntaxError, HeadgateError, printable
 from headgate.rights.history import StaleVersionError
 from headgate.stores.acl import UnknownOutcomeError
@@ -105,5 +106,6 @@ for command in (
     simulate,
     status,
     sub,
+    user_group,
 ):
     main.add_command(command)

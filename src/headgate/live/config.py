@@ -88,6 +88,11 @@ class Config(Section, frozen=True):
                 "`log.durability` is `unsafe_no_fsync`: what was acknowledged may be lost when the "
                 "power fails"
             )
+        if self.log.owed == "unsafe_removed":
+            found.append(
+                "`log.owed` is `unsafe_removed`: durable subscribers lose what they didn't get in "
+                "time"
+            )
         for name, section in (("http", self.http), ("links", self.links)):
             if section.tls == "unsafe_off":
                 found.append(
@@ -320,3 +325,16 @@ def with_section(config: Config, name: str, **changed: object) -> Config:
 
 def _microseconds(seconds: float) -> int:
     return max(1, round(seconds * SECOND))
+
+
+def brokers_of(path: Path) -> tuple[str, ...]:
+    """The brokers of the network that a file describes; none where it describes one broker."""
+    network = _read_file(path).get("network")
+    brokers = network.get("brokers") if isinstance(network, dict) else None
+    return tuple(brokers) if isinstance(brokers, dict) else ()
+
+
+def shared_directory(path: Path | None, environ: Mapping[str, str], data: str | None) -> Path:
+    """Where the accounts are, whichever broker of this machine asks."""
+    brokers = brokers_of(path) if path is not None else ()
+    return read_config(path, environ, next(iter(brokers), None), data).shared

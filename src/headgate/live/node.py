@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
@@ -27,9 +27,11 @@ from headgate.broker.effects import (
     Effect,
     Keep,
     KeepStartingPoint,
+    MayRemove,
     Message,
     Read,
     Recovered,
+    Remove,
     Send,
     Tell,
 )
@@ -37,7 +39,7 @@ from headgate.broker.settings import Settings
 from headgate.live.clients import Client, Listener
 from headgate.live.policy_database import PolicyDatabase
 from headgate.live.storing import GroupCommit, Synced, Write
-from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, LogError, Record
+from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, LogError
 from headgate.log.store import LogStore
 from headgate.model.errors import HeadgateError
 from headgate.rights.changes import Batch
@@ -137,6 +139,7 @@ class Node:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._watch: asyncio.Task[Any] | None = None
         self._administering: dict[int, asyncio.Future[int]] = {}
+        self._asked_removal: list[asyncio.Future[Mapping[str, int]]] = []
         self._refusals: dict[str, list[HeadgateError]] = {}
         """What the ACL database raised, by its text, until the core has passed that on."""
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="headgate-read")
@@ -321,6 +324,23 @@ class Node:
         self._administering[request] = answer
         return await answer
 
+    # Old records.
+
+    async def may_remove(self) -> Mapping[str, int]:
+        """Up to where nobody is owed what of each stream; nothing while that is unknown."""
+        asked: asyncio.Future[Mapping[str, int]] = self._loop.create_future()
+        self._asked_removal.append(asked)
+        self.ask(Broker.consider_removal)
+        try:
+            async with asyncio.timeout(self.settings.lease_us / MICROSECONDS):
+                return await asked
+        except TimeoutError:
+            return {}
+
+    def remove(self, up_to: Mapping[str, int]) -> None:
+        """Let records go; who is still owed some of them is told."""
+        self.ask(Broker.remove, up_to)
+
     # Inputs, whose names are those of the core's verbs.
 
     def link_up(self, link: int, dialled: str | None, named: str | None) -> None:
@@ -444,13 +464,26 @@ class Node:
 
     async def _read_from_log(self, effect: Read) -> None:
         try:
-            records: Sequence[Record] = await self._loop.run_in_executor(
+            records = await self._loop.run_in_executor(
                 self._readers, self.log.read, effect.stream, effect.after, effect.count_max
             )
         except LogError as damage:
             self._give(Broker.read_failed, effect.number, str(damage))
         else:
             self._give(Broker.was_read, effect.number, records)
+
+    def _may_remove(self, effect: MayRemove) -> None:
+        asked, self._asked_removal = self._asked_removal, []
+        for one in asked:
+            if not one.done():
+                one.set_result(effect.up_to)
+
+    def _remove(self, effect: Remove) -> None:
+        self._begin(self._remove_from_log(effect))
+
+    async def _remove_from_log(self, effect: Remove) -> None:
+        for stream, up_to in effect.up_to.items():
+            await self._loop.run_in_executor(self._readers, self.log.remove, stream, up_to)
 
     def _apply(self, effect: ApplyBatch) -> None:
         self._begin(self._apply_to_database(effect))
@@ -517,6 +550,8 @@ _PERFORM: dict[type[Effect], Callable[[Node, Any], None]] = {
     Close: Node._close,
     Dial: Node._dial,
     Read: Node._read,
+    MayRemove: Node._may_remove,
+    Remove: Node._remove,
     ApplyBatch: Node._apply,
     KeepStartingPoint: Node._keep_starting_point,
     Tell: Node._tell,

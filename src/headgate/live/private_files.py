@@ -12,6 +12,7 @@ from pathlib import Path
 
 from headgate.model.errors import HeadgateError, named
 
+LOCK = "lock"
 PRIVATE_FILE = 0o600
 PRIVATE_DIRECTORY = 0o700
 
@@ -80,21 +81,7 @@ class DirectoryLock:
 
     def __init__(self, directory: Path, owner: str) -> None:
         make_directory(directory)
-        self._file = directory / "lock"
-        self._descriptor = _open_lock(self._file)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as problem:
-            os.close(self._descriptor)
-            if problem.errno not in (errno.EAGAIN, errno.EACCES):
-                raise FileError(
-                    f"{shown(self._file)} can't be locked: {reason(problem)}; put the data where "
-                    "files can be locked"
-                ) from None
-            raise FileError(
-                f"another broker works on {shown(directory)}{_by(self._file)}: stop it first, or "
-                "name another directory by `--data`"
-            ) from None
+        self._descriptor = _locked(directory)
         os.truncate(self._descriptor, 0)
         os.write(self._descriptor, f"{owner}\n".encode())
 
@@ -102,6 +89,31 @@ class DirectoryLock:
         """Let the next one in; the file stays, for two may wait for it at once."""
         os.truncate(self._descriptor, 0)
         os.close(self._descriptor)
+
+
+def check_unlocked(directory: Path) -> None:
+    """Refuse a directory on which a broker works."""
+    if (directory / LOCK).exists():
+        os.close(_locked(directory))
+
+
+def _locked(directory: Path) -> int:
+    file = directory / LOCK
+    descriptor = _open_lock(file)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        os.close(descriptor)
+        if problem.errno not in (errno.EAGAIN, errno.EACCES):
+            raise FileError(
+                f"{shown(file)} can't be locked: {reason(problem)}; put the data where files can "
+                "be locked"
+            ) from None
+        raise FileError(
+            f"another broker works on {shown(directory)}{_by(file)}: stop it first, or name "
+            "another directory by `--data`"
+        ) from None
+    return descriptor
 
 
 def readable_by_others(path: Path) -> bool:

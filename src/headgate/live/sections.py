@@ -125,8 +125,8 @@ class IdentitiesSection(Section, frozen=True):
 class LimitsSection(Section, frozen=True):
     """How much is too much."""
 
-    connections: Many = 20_000
-    connections_per_address: Many = 20_000
+    connections: Many = 10_000
+    connections_per_address: Many = 10_000
     subscriptions: Many = 1_000
     """Of one client."""
     header_bytes: Many = 16_384
@@ -159,6 +159,12 @@ class LogSection(Section, frozen=True):
     """0: for ever."""
     retention_bytes: Some = 0
     """0: as much as there is."""
+    retention_own_s: Some = 0
+    """For the broker's own streams, by which deliveries are judged; 0: for ever."""
+    owed: Literal["kept", "unsafe_removed"] = "kept"
+    """What becomes of old records that durable subscribers haven't got yet."""
+    size_max_bytes: Some = 0
+    """How large the log may grow before nothing more is taken; 0: until the disk is full."""
     maintenance_s: Seconds = 10
 
 

@@ -204,9 +204,7 @@ class Administering:
             look_s = min(look_s * 2, _LOOK_S_MAX)
 
 
-def _planned(
-    file: PolicyFile, now: datetime, expected: int | None, history: PolicyHistory
-) -> Plan:
+def _planned(file: PolicyFile, now: datetime, expected: int | None, history: PolicyHistory) -> Plan:
     history.check_expected(expected)
     return plan(history, file, now)
 

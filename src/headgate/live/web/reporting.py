@@ -11,8 +11,8 @@ from prometheus_client import generate_latest
 
 from headgate.http import shapes
 from headgate.http.openapi import describe
-from headgate.http.routes import METRICS_TYPE, ROUTES, Needs
 from headgate.http.problems import RefusedError
+from headgate.http.routes import METRICS_TYPE, ROUTES, Needs
 from headgate.live.web.application import Answer
 from headgate.live.web.asking import Asked
 from headgate.live.web.counting import WebCounts

@@ -111,9 +111,7 @@ class WebServer:
 
     async def start(self) -> None:
         settings = self._settings
-        self._server = Server(
-            self._application.handle, settings.limits, asyncio.get_running_loop()
-        )
+        self._server = Server(self._application.handle, settings.limits, asyncio.get_running_loop())
         accepting = self._accepting = Accepting(self._server, self._tls, settings.limits)
         self._counts.connections.set_function(lambda: accepting.open)
         self._counts.connections_refused.set_function(lambda: accepting.refused)

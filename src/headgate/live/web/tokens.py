@@ -51,9 +51,7 @@ class Tokens:
         answer = shapes.Token(token.token, expires)
         if not with_cookie:
             return answer
-        response = web.Response(
-            body=msgspec.json.encode(answer), content_type="application/json"
-        )
+        response = web.Response(body=msgspec.json.encode(answer), content_type="application/json")
         response.set_cookie(
             COOKIE, token.token, httponly=True, samesite="Strict", secure=self._is_tls, path="/"
         )
