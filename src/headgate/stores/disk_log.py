@@ -232,20 +232,22 @@ class DiskLog:
             return {stream: held.incarnation for stream, held in self._held.items()}
 
     def recent(self, stream: str, count_max: int) -> tuple[Publication, ...]:
-        last = self.last(stream)
-        before = last.offset + 1 if last is not None else 1
+        with self._lock:
+            held = self._held.get(stream)
+            pieces = held.pieces(held.first, held.last.offset) if held is not None else []
         found: list[Publication] = []
-        while len(found) < count_max and before > self.first(stream):
-            after = max(0, before - 1 - _RECENT_AT_ONCE)
-            try:
-                records = self.read(stream, after, before - 1 - after)
-            except DamagedLogError:
-                break  # they are for finding repetitions: what is named elsewhere ends them
-            for record in reversed(records):
-                if len(found) < count_max and not record.is_marker:
-                    found.append((record.publisher, record.event_id, record.offset, record.version))
-            before = after + 1
-        return tuple(reversed(found))
+        for piece in reversed(pieces):
+            before = piece.last + 1
+            while len(found) < count_max and before > piece.first:
+                after = max(piece.first - 1, before - 1 - _RECENT_AT_ONCE)
+                try:
+                    records = self.read(stream, after, before - 1 - after)
+                except DamagedLogError:
+                    # They are for finding repetitions: what is named elsewhere ends them.
+                    return tuple(reversed(found))
+                found += [_publication(one) for one in reversed(records) if not one.is_marker]
+                before = after + 1
+        return tuple(reversed(found[:count_max]))
 
     def kept(self) -> Mapping[str, bytes]:
         with self._lock:
@@ -368,3 +370,7 @@ def _locked(directory: Path) -> int:
             f"the log in {named(str(directory), 200)} is used by another process: end that first"
         ) from None
     return file
+
+
+def _publication(record: Record) -> Publication:
+    return record.publisher, record.event_id, record.offset, record.version
