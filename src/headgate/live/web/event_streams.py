@@ -51,7 +51,7 @@ class EventStream:
         connection: Connection,
         limits: WebLimits,
         *,
-        seen: Mapping[str, Position] | None,
+        seen: Mapping[str, Position],
         durable: str | None,
     ) -> None:
         self.durable = durable
@@ -65,7 +65,7 @@ class EventStream:
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[Message] = deque()
         self._unacknowledged: dict[str, deque[int]] = {}
-        self._cursor: dict[str, Position] = dict(seen or {})
+        self._cursor: dict[str, Position] = dict(seen)
         self._accepted: asyncio.Future[None] = self._loop.create_future()
         self._woken = asyncio.Event()
         self._kept_more = asyncio.Event()
@@ -127,7 +127,7 @@ class EventStream:
             self._accepted.exception()  # it may be that nobody is waiting any more
 
     def _take(self, delivery: Delivery) -> None:
-        seen = self._seen.get(delivery.stream) if self._seen is not None else None
+        seen = self._seen.get(delivery.stream)
         is_seen = (
             seen is not None
             and seen.incarnation == delivery.incarnation
