@@ -204,11 +204,12 @@ class Serving:
             log.error("the log isn't maintained", problem=done.problem)
         if done.sealed:
             log.info("segments are sealed", files=len(done.sealed))
-        streams = {one.stream for one in done.removed}
-        if streams:
-            gone = {stream: self._log.first(stream) - 1 for stream in streams}
-            log.info("old records are removed", up_to=gone)
-            self.node.remove(gone)
+        if done.held_back:
+            held = {one.stream: one.last for one in reversed(done.held_back)}
+            log.warning("durable subscribers hold old records back", first_up_to=held)
+        if done.cuts:
+            log.info("old records are removed", up_to=done.cuts)
+            self.node.remove(done.cuts)
 
 
 def log_options(config: Config) -> LogOptions:
