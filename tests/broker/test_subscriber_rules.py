@@ -401,9 +401,7 @@ def test_a_full_link_is_written_to_again_from_where_it_was() -> None:
     assert exactly_what_the_gate_gives(pump, "s", ann, "ann") == list(range(2, 12))
 
 
-def test_a_durable_subscription_that_is_overtaken_as_it_starts_begins_no_further() -> (
-    None
-):
+def test_a_durable_subscription_that_is_overtaken_as_it_starts_begins_no_further() -> None:
     pump = network(
         chain("p", "q"), *writer(), *reader("ann"), streams={"p": ("orders",), "q": ("alarms",)}
     )

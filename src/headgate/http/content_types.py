@@ -1,4 +1,4 @@
-"""What kind of bytes does a body have? The media type that a `Content-Type` names, and its charset."""
+"""What kind of bytes is a body? The media type that a `Content-Type` names, and its charset."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ CLOUDEVENT_BATCH_JSON = "application/cloudevents-batch+json"
 FORM = "application/x-www-form-urlencoded"
 YAML = frozenset({"application/yaml", "application/x-yaml", "text/yaml"})
 
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, 5.6.2
-_MEDIA = re.compile(rf"[ \t]*({_TOKEN}/{_TOKEN})[ \t]*(?:;(.*))?", re.DOTALL)
-_CHARSET = re.compile(rf'(?:^|[;\s])charset="?({_TOKEN})', re.IGNORECASE)
+_WORD = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, 5.6.2
+_MEDIA = re.compile(rf"[ \t]*({_WORD}/{_WORD})[ \t]*(?:;(.*))?", re.DOTALL)
+_CHARSET = re.compile(rf'(?:^|[;\s])charset="?({_WORD})', re.IGNORECASE)
 
 
 class UnsupportedTypeError(HeadgateError, ValueError):

@@ -1,8 +1,8 @@
 """What does a subscription look like as Server-Sent Events (HTML standard, 9.2)?
 
-Each delivery is an event without a name, so that a browser's `onmessage` gets it; `started`,
-`lost` and `ended` have names of their own. The id of each is a cursor (`cursors.py`): a browser that lost its
-connection sends the last one in `Last-Event-ID`, and goes on there.
+Each delivery is an event without a name, so that a browser's `onmessage` gets it; `started`, `lost`
+and `ended` have names of their own. The id of each is a cursor (`cursors.py`): a browser that lost
+its connection sends the last one in `Last-Event-ID`, and goes on there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which requests does a broker answer? One table: the web server serves it, OpenAPI describes it."""
+"""Which requests does a broker answer? One table: a server serves it, OpenAPI describes it."""
 
 from __future__ import annotations
 

@@ -13,12 +13,9 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, final
 
-import structlog
-
+from headgate.live.logs import log
 from headgate.live.web.connections import Connection, Server
 from headgate.live.web.limits import WebLimits
-
-log = structlog.get_logger("headgate.web")
 
 _BACKLOG = 1_024
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)

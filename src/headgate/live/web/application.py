@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias, final
 
 import msgspec
-import structlog
 from aiohttp import web
 from msgspec import Struct
 
@@ -18,6 +17,7 @@ from headgate.http.content_types import UnsupportedTypeError
 from headgate.http.cursors import CursorError
 from headgate.http.problems import RefusedError
 from headgate.http.routes import ROUTES, Needs, Route
+from headgate.live.logs import log
 from headgate.live.node import NodeError
 from headgate.live.web.asking import Asked, Bodies, parameters_of
 from headgate.live.web.connections import Connection
@@ -29,8 +29,6 @@ from headgate.log.records import LogError
 from headgate.model.errors import HeadgateError
 from headgate.rights.history import StaleVersionError, UnknownVersionError
 from headgate.stores.acl import StoreError
-
-log = structlog.get_logger("headgate.web")
 
 Answer: TypeAlias = Struct | web.StreamResponse
 Handler: TypeAlias = Callable[[Asked], Awaitable[Answer]]

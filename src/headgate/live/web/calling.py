@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from itertools import count
-from typing import TypeAlias, final
+from typing import Any, TypeAlias, final
 
 from headgate.broker.effects import Connected, Message, Published, RequestRefused
 from headgate.http.cloudevents import Publication
@@ -52,11 +52,12 @@ class Caller:
     def dropped(self, because: str) -> None:
         self.is_over = True
         refusal = dropped(because)
-        for answer in (self._connected, *self._waiting.values()):
+        waiting: list[asyncio.Future[Any]] = [self._connected, *self._waiting.values()]
+        self._waiting.clear()
+        for answer in waiting:
             if not answer.done():
                 answer.set_exception(refusal)
                 answer.exception()  # nobody may be waiting any more
-        self._waiting.clear()
 
     async def publish(
         self, publications: list[Publication], stream: str | None

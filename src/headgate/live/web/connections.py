@@ -10,14 +10,12 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
-import structlog
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 from headgate.http import problems
+from headgate.live.logs import log
 from headgate.live.web.limits import CHUNK_BYTES, WebLimits
-
-log = structlog.get_logger("headgate.web")
 
 
 class Connection(RequestHandler):

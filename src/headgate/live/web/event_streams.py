@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Mapping
 from typing import final
 
-import structlog
 from aiohttp import web
 
 from headgate.broker.effects import (
@@ -29,14 +28,13 @@ from headgate.filters.filter import Filter
 from headgate.http import event_streams as events
 from headgate.http.cursors import Position, print_cursor
 from headgate.http.problems import RefusedError, temporary
+from headgate.live.logs import log
 from headgate.live.node import Client, Node
 from headgate.live.web.calling import dropped
 from headgate.live.web.connections import Connection
 from headgate.live.web.limits import CHUNK_BYTES, WebLimits
 from headgate.live.web.starting import offsets_of
 from headgate.live.web.views import shown
-
-log = structlog.get_logger("headgate.web")
 
 RETRY_MS = 1_000
 _NUMBER = 1

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, final
 
 import msgspec
-import structlog
 
 from headgate.broker import effects
 from headgate.broker.effects import Message
@@ -21,6 +20,7 @@ from headgate.filters.filter import Filter
 from headgate.http import socket_messages as said
 from headgate.http.cursors import CursorError
 from headgate.http.socket_messages import BrokerMessage, ClientMessage
+from headgate.live.logs import log
 from headgate.live.node import Client, Node
 from headgate.live.web.connections import Connection
 from headgate.live.web.frames import text_frame
@@ -28,8 +28,6 @@ from headgate.live.web.limits import CHUNK_BYTES, WebLimits
 from headgate.live.web.starting import offsets_of, positions_of
 from headgate.live.web.views import shown
 from headgate.model.errors import HeadgateError
-
-log = structlog.get_logger("headgate.web")
 
 _encode = msgspec.json.Encoder().encode
 
