@@ -22,9 +22,11 @@ from headgate.broker.effects import (
     Drop,
     Keep,
     KeepStartingPoint,
+    MayRemove,
     Message,
     Read,
     Recovered,
+    Remove,
     Send,
     Started,
     SubscriptionEnded,
@@ -93,6 +95,9 @@ class Pump:
         self._splitters: dict[End, FrameSplitter] = {}
         self._slow_disks: set[str] = set()
         self._unsynced: dict[str, int] = {}
+        self.may_remove: dict[str, Mapping[str, int]] = {}
+        self.damaged: set[tuple[str, str]] = set()
+        """Brokers and streams of theirs that can't be read."""
         self._number = 0
         self._boots = 0
         self._inbox: deque[tuple[str, int, bytes]] = deque()
@@ -111,6 +116,7 @@ class Pump:
             dict(log.kept()),
             tuple(self.history.batches()),
             tuple((version, stream, at) for (version, stream), at in self.starting_points.items()),
+            {stream: log.first(stream) - 1 for stream in incarnations},
         )
         self.told[broker] = {}
         self.brokers[broker] = Broker(
@@ -283,18 +289,43 @@ class Pump:
                 self.logs[name].keep(key, value)
                 self._unsynced[name] = ticket
             case Read(number, stream, after, count_max):
-                records = self.logs[name].read(stream, after, count_max)
-                broker.was_read(number, records, self._now(name))
+                self._read(broker, number, stream, after, count_max)
+            case MayRemove(up_to):
+                self.may_remove[name] = up_to
+            case Remove(up_to):
+                for stream, at in up_to.items():
+                    self.logs[name].remove(stream, at)
             case ApplyBatch(number, batch, expected):
                 self._apply(broker, number, batch, expected)
             case KeepStartingPoint(version, stream, offset):
                 self.starting_points[version, stream] = offset
+                broker.starting_point_kept(version, stream, self._now(name))
             case Tell(client, message):
                 self.told[name].setdefault(client, []).append(message)
             case Drop(client, because):
                 self.dropped[name, client] = because
             case _:
                 raise AssertionError(effect)
+
+    def _read(self, broker: Broker, number: int, stream: str, after: int, count_max: int) -> None:
+        name = broker.settings.broker
+        if (name, stream) in self.damaged:
+            broker.read_failed(number, f"`{stream}` is damaged", self._now(name))
+        else:
+            records = self.logs[name].read(stream, after, count_max)
+            broker.was_read(number, records, self._now(name))
+
+    def remove(self, name: str, **up_to: int) -> None:
+        """Let a broker remove the beginnings of streams."""
+        self.brokers[name].remove(up_to, self._now(name))
+        self.run()
+
+    def consider_removal(self, name: str) -> Mapping[str, int]:
+        """What a broker may remove without taking it from somebody who is gone for a while."""
+        self.may_remove.pop(name, None)
+        self.brokers[name].consider_removal(self._now(name))
+        self.run()
+        return self.may_remove.get(name, {})
 
     def _dial(self, name: str, other: str) -> None:
         if other not in self.brokers or frozenset({name, other}) in self._cut:

@@ -185,3 +185,27 @@ def test_what_is_not_owed_holds_nothing_up_between_two_streams() -> None:
     pump.publish("p", bob, b'{"question":2,"shown":2}')
     pump.release(*held)
     assert sorted(talk.seen()) == ['{"answer":1,"shown":1}', '{"question":2,"shown":2}']
+
+
+def test_what_was_lost_with_a_full_disk_is_the_cause_of_nothing() -> None:
+    """Its offset becomes that of another record, which must not seem to come before itself."""
+    pump = network(
+        Topology.alone("p"), *writer(), *reader("ann"), policy_host="p",
+        streams={"p": ("orders", "news")},
+    )  # fmt: skip
+    eve, ann = pump.connect("p", "eve"), pump.connect("p", "ann")
+    pump.subscribe("p", ann, causal=True)
+    pump.slow_disk("p")
+    pump.fill_disk("p")
+    for number in range(3):
+        for stream in ("orders", "news"):
+            pump.publish("p", eve, b"{}", event_id=f"{stream}{number}", stream=stream)
+    pump.publish("p", eve, b"{}", event_id="orders0", stream="orders")
+    pump.sync_disk("p")
+    pump.free_disk("p")
+    for stream in ("orders", "news", "orders"):
+        pump.publish("p", eve, b"{}", stream=stream)
+    for stream in ("orders", "news"):
+        for record in pump.logs["p"].read(stream, 0, 99):
+            assert record.vector.get(stream, ("", 0))[1] < record.offset
+    assert pump.delivered("p", ann) == [2, 2, 3]

@@ -11,9 +11,11 @@ from headgate.broker.clock import Clock
 from headgate.broker.effects import Recovered
 from headgate.broker.hosting import Hosting, Publication
 from headgate.broker.outbox import Outbox
+from headgate.broker.topology import Topology
 from headgate.log.digests import START, check_chain
 from headgate.log.records import Record
 from tests.broker.parts import NOTHING_FOUND, NOW, Disk, settings
+from tests.broker.pump import network, reader, writer
 
 SAID = Publication("eve", "event-1", b'{"a":1}')
 
@@ -178,3 +180,18 @@ def test_what_the_broker_says_itself_is_a_record_like_others(shift: int) -> None
     assert record.body == b'{"a":1,"b":2}'
     assert (record.publisher, record.time_us) == ("p", NOW + shift)
     assert msgspec.json.decode(record.event.to_json()) == {"a": 1, "b": 2}
+
+
+def test_the_event_of_a_record_is_the_one_that_was_published() -> None:
+    pump = network(Topology.alone("p"), *writer(), *reader("ann"))
+    eve = pump.connect("p", "eve")
+    ann = pump.connect("p", "ann")
+    pump.subscribe("p", ann)
+    body = b'{"b": 1.0, "a": {"x": [1, "y"], "none": null}, "at": "2026-01-31T00:00:00Z", "n": 1e2}'
+    pump.publish("p", eve, body, known={"$topic": "a/b"})
+    feed = pump.brokers["p"].hosting.feed("orders")
+    assert feed is not None
+    kept = feed._cache[-1]
+    assert "event" in kept.__dict__
+    assert kept.event == pump.logs["p"].read("orders", 1, 1)[0].event
+    assert msgspec.structs.replace(kept).event == kept.event

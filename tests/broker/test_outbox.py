@@ -68,13 +68,28 @@ def test_what_can_not_be_stored_is_lost_as_a_whole_and_what_follows_is_not() -> 
 
 
 def test_a_read_is_answered_once() -> None:
-    outbox, found = Outbox(), []
-    outbox.read("orders", 3, 10, lambda records, now: found.append((list(records), now)))
+    outbox, found = Outbox(), list[object]()
+    outbox.read(
+        "orders", 3, 10,
+        lambda records, now: found.append((list(records), now)),
+        lambda because, now: found.append(because),
+    )  # fmt: skip
     (read,) = outbox.take()
     assert isinstance(read, Read)
     assert (read.stream, read.after, read.count_max) == ("orders", 3, 10)
     outbox.was_read(read.number, [record(4)], 7)
     assert found == [([record(4)], 7)]
+
+
+def test_a_read_that_failed_is_answered_with_the_reason() -> None:
+    outbox, found = Outbox(), list[str]()
+    outbox.read(
+        "orders", 3, 10, lambda records, now: None, lambda because, now: found.append(because)
+    )
+    (read,) = outbox.take()
+    assert isinstance(read, Read)
+    outbox.read_failed(read.number, "damaged", 7)
+    assert found == ["damaged"]
 
 
 def test_no_number_is_given_twice() -> None:

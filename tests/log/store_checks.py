@@ -121,6 +121,25 @@ class StoreChecks:
         assert [one.offset for one in records] == list(range(1, len(records) + 1))
         assert chain_of(*records) == records
 
+    def test_what_is_removed_is_gone_and_the_rest_is_not(self, disk: Disk) -> None:
+        store = disk.open()
+        synced(store, records := stream_of(9))
+        assert store.first("orders") == 1
+        for up_to in (0, 4, 2, 99):
+            before = store.first("orders")
+            store.remove("orders", up_to)
+            first = store.first("orders")
+            # It may keep more than it has to, and never less.
+            assert before <= first <= max(before, min(up_to + 1, 9))
+            assert store.read("orders", 0, 99) == records[first - 1 :]
+            assert store.read("orders", first, 2) == records[first : first + 2]
+        assert store.first("none") == 1
+        store.remove("none", 3)
+        store = disk.crash(Random(1))
+        assert store.first("orders") == first
+        synced(store, [following(store.last("orders"))])
+        assert store.read("orders", 0, 99)[-1].offset == 10
+
     def test_a_stream_that_left_nothing_may_come_back_as_another(self, disk: Disk) -> None:
         store = disk.open()
         seed = 0

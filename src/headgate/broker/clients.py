@@ -234,10 +234,12 @@ class Clients:
             self._refuse(number, request, because)
             return
         said = Publication(
-            client.principal, event_id, content, is_json, dict(known), dict(client.vector)
+            client.principal, event_id, content, is_json, dict(known), dict(client.vector), event
         )
 
         def stored(record: Record | None, because: str, now: int) -> None:
+            if record is None:
+                self._unsee(client, stream)
             self._answer_publication(number, request, record, because)
 
         try:
@@ -295,10 +297,17 @@ class Clients:
             self._outbox.tell(number, Published(request, stream, offset, version, repeated=True))
 
         def lost(because: str, now: int) -> None:
+            self._unsee(client, stream)
             self._refuse(number, request, f"it could not be stored: {because}", temporary=True)
 
         self._outbox.when_stored(stored, lost, now)
         return True
+
+    def _unsee(self, client: Client, stream: str) -> None:
+        """What was lost is the cause of nothing: its offset will be that of another record."""
+        seen, end = client.vector.get(stream), self._hosting.stored_end(stream)
+        if seen is not None and seen[1] > end:
+            client.vector[stream] = (seen[0], end)
 
     def _unpublishable(self, client: Client, event: Event) -> str | None:
         rights = self._policy.rights.rights_at(client.principal, self._policy.known)
@@ -410,7 +419,7 @@ class Clients:
                 del client.subscribed[one.number]
                 self._refuse(client.number, request, no_right or said.refused)
                 return
-            one.attachment, one.after = said.attachment, dict(said.positions)
+            one.attachment, one.after = said.attachment, {**one.after, **said.positions}
             self._kept[one] = _Kept(dict(said.positions))
             self._begin(client, request, one, now)
 
@@ -501,8 +510,13 @@ class Clients:
                 self._lost(one, f"attached again at broker `{said.broker}`", now)
 
     def _lost(self, one: Subscribed, because: str, now: int) -> None:
+        if one in self._kept:
+            self.give_up(one, because, now)
+
+    def give_up(self, one: Subscribed, because: str, now: int) -> None:
+        """End a subscription from here, and say why."""
+        self._kept.pop(one, None)
         client = self._clients.get(one.client)
-        if self._kept.pop(one, None) is None or client is None:
-            return
-        client.subscribed.pop(one.number, None)
-        self.subscriptions.end(one, because, now, tell=True)
+        if client is not None:
+            client.subscribed.pop(one.number, None)
+            self.subscriptions.end(one, because, now, tell=True)

@@ -22,6 +22,7 @@ from headgate.broker.outbox import Outbox
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.policy_hosting import PolicyHosting
 from headgate.broker.questions import (
+    AskOwed,
     AskRights,
     AskVersion,
     KeepPositions,
@@ -32,6 +33,7 @@ from headgate.broker.questions import (
     TakenOver,
     VersionIs,
 )
+from headgate.broker.removal import Removal
 from headgate.broker.reporting import Reporting
 from headgate.broker.settings import Settings
 from headgate.broker.streams import Streams
@@ -89,6 +91,7 @@ class Broker:
         )
         self.streams.policy = self.children.policy = self.policy
         self.reporting = Reporting(settings, self.hosting, self.asking)
+        self.removal = Removal(settings, self.outbox, self.hosting, self.streams, self.asking)
         self.clients = Clients(
             settings, self.outbox, self.policy, self.hosting, self.asking, boot,
             self.streams.announce,
@@ -100,6 +103,7 @@ class Broker:
             self.hosting,
             self.streams,
             keep_start=self.clients.keep_start,
+            give_up=self.clients.give_up,
         )
         self.clients.subscriptions = self.subscriptions
         self._begin(now)
@@ -130,8 +134,9 @@ class Broker:
 
     # links
 
-    def link_up(self, link: int, now: int, dialled: str | None) -> None:
-        self.neighbours.link_up(link, self.clock.enter(now), dialled)
+    def link_up(self, link: int, now: int, dialled: str | None, named: str | None = None) -> None:
+        """A link is there: it was dialled, or accepted from whom its certificate names, if any."""
+        self.neighbours.link_up(link, self.clock.enter(now), dialled, named)
 
     def dial_failed(self, broker: str, now: int) -> None:
         self.neighbours.dial_failed(broker, self.clock.enter(now))
@@ -160,14 +165,32 @@ class Broker:
         self.outbox.was_read(number, records, self.clock.enter(now))
 
     def batch_applied(self, number: int, refused: str | None, now: int) -> None:
-        self.clock.enter(now)
+        now = self.clock.enter(now)
         if self.policy_hosting is not None:
-            self.policy_hosting.applied(number, refused)
+            self.policy_hosting.applied(number, refused, self.clock.wall(now))
+
+    def starting_point_kept(self, version: int, stream: str, now: int) -> None:
+        now = self.clock.enter(now)
+        if self.policy_hosting is not None:
+            self.policy_hosting.starting_point_kept(version, stream, now)
 
     def policy_grew(self, batches: Sequence[tuple[int, Batch]], now: int) -> None:
         now = self.clock.enter(now)
         if self.policy_hosting is not None:
             self.policy_hosting.grew(batches, now)
+
+    def read_failed(self, number: int, because: str, now: int) -> None:
+        self.outbox.read_failed(number, because, self.clock.enter(now))
+
+    def consider_removal(self, now: int) -> None:
+        """Find out what may be removed of the streams here; `MayRemove` says it."""
+        now = self.clock.enter(now)
+        self.removal.consider(now)
+
+    def remove(self, up_to: Mapping[str, int], now: int) -> None:
+        """Say that these records are going to be gone; `Remove` follows."""
+        now = self.clock.enter(now)
+        self.removal.remove(up_to, now)
 
     # time
 
@@ -291,6 +314,7 @@ class Broker:
 
     def _stream_found(self, stream: str, now: int) -> None:
         self.subscriptions.stream_found(stream, now)
+        self.subscriptions.stream_cut(stream, now)
 
     def _stream_lost(self, stream: str, now: int) -> None:
         self.subscriptions.stream_lost(stream, now)
@@ -311,9 +335,11 @@ class Broker:
                 case AskRights():
                     respond(hosting.rights(asked), now)
                 case ReportStarts():
-                    respond(hosting.keep_starts(asked), now)
+                    hosting.keep_starts(asked, respond, now)
                 case Take():
                     durables.take(asked, respond, now)
+                case AskOwed():
+                    durables.owed(asked, respond, now)
                 case KeepPositions():
                     durables.keep_positions(asked, respond, now)
 

@@ -141,5 +141,8 @@ class StreamDelivery(Consumer):
             )
             self.subscriptions.begin(self, after, now)
 
+    def unreadable(self, because: str, now: int) -> None:
+        self.subscriptions.give_up(self.subscribed, because, now)
+
     def ended(self, because: str, now: int) -> None:
         pass  # the feed goes on trying all paths

@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from headgate.broker.outbox import Outbox
 from headgate.broker.questions import (
+    AskOwed,
     KeepPositions,
+    OwedIs,
     Positions,
     PositionsKept,
     Take,
@@ -114,6 +116,16 @@ class Durables:
         else:
             grown = msgspec.structs.replace(one, positions=_grown(one.positions, asked.positions))
             self._keep(grown, lambda now: respond(PositionsKept(True), now))
+
+    def owed(self, asked: AskOwed, respond: Callable[[OwedIs, int], None], now: int) -> None:
+        """Say up to where all are done, once what that is said by can't be forgotten."""
+        done: dict[str, int] = {}
+        for one in self._all.values():
+            for stream, (incarnation, offset) in one.positions.items():
+                if asked.streams.get(stream) == incarnation:
+                    done[stream] = min(offset, done.get(stream, offset))
+        said = OwedIs(done)
+        self._outbox.when_stored(lambda now: respond(said, now), lambda *_: None, now)
 
     def _forget(self, one: Durable, respond: Callable[[PositionsKept, int], None]) -> None:
         """Until it is stored that it is over, it is not."""

@@ -7,7 +7,8 @@ its ticket has come back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from headgate.log.records import Record
@@ -66,6 +67,20 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class MayRemove:
+    """Of each stream of this broker, up to where nobody who is gone for a while is owed it."""
+
+    up_to: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """Remove the records of these streams up to an offset: everybody is told that they are gone."""
+
+    up_to: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyBatch:
     """Store a batch in the ACL database; the world answers with `batch_applied`."""
 
@@ -76,7 +91,10 @@ class ApplyBatch:
 
 @dataclass(frozen=True, slots=True)
 class KeepStartingPoint:
-    """Keep in the ACL database from which offset on a version holds on a stream."""
+    """Keep in the ACL database from which offset on a version holds on a stream.
+
+    The world answers with `starting_point_kept` when it is there.
+    """
 
     version: int
     stream: str
@@ -100,8 +118,9 @@ class Drop:
 
 
 Effect: TypeAlias = (
-    Send | Close | Dial | Append | Keep | Read | ApplyBatch | KeepStartingPoint | Tell | Drop
-)
+    Send | Close | Dial | Append | Keep | Read | MayRemove | Remove | ApplyBatch
+    | KeepStartingPoint | Tell | Drop
+)  # fmt: skip
 
 
 # What clients are told.
@@ -167,6 +186,17 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """What it was owed after one offset up to another is gone: it goes on behind it."""
+
+    subscription: int
+    stream: str
+    incarnation: str
+    after: int
+    up_to: int
+
+
+@dataclass(frozen=True, slots=True)
 class SubscriptionEnded:
     """No more is delivered to it, and why; `after` says where on each stream it ended."""
 
@@ -209,8 +239,8 @@ class BatchRefused:
 
 
 Message: TypeAlias = (
-    Connected | Published | RequestRefused | Subscribed | Started | Delivery | SubscriptionEnded
-    | Acknowledged | Advertised | BatchApplied | BatchRefused
+    Connected | Published | RequestRefused | Subscribed | Started | Delivery | Lost
+    | SubscriptionEnded | Acknowledged | Advertised | BatchApplied | BatchRefused
 )  # fmt: skip
 
 
@@ -227,4 +257,6 @@ class Recovered:
     batches: tuple[tuple[int, Batch], ...] = ()
     """At the policy's host: all versions that the ACL database has."""
     starting_points: tuple[tuple[int, str, int], ...] = ()
+    removed: Mapping[str, int] = field(default_factory=dict)
+    """Of each of its streams, up to where the records were removed."""
     extra: Any = None

@@ -63,6 +63,10 @@ class Consumer(ABC):
     def vouched(self, after: int, version: int, now: int) -> None:
         """From now on it is sent what `granted` says; it was brought up to `after` before."""
 
+    def unreadable(self, because: str, now: int) -> None:
+        """What it is owed next is stored, and can't be read."""
+        self.ended(because, now)
+
     def reached(self, up_to: int, version: int, now: int) -> None:  # noqa: B027
         """Nothing more is owed up to here."""
 
@@ -359,7 +363,15 @@ class HostedFeed(Feed):
             at,
             self.settings.read_records,
             lambda records, then: self._was_read(consumer, at, records, then),
+            lambda because, then: self._unreadable(consumer, because, then),
         )
+
+    def _unreadable(self, consumer: Consumer, because: str, now: int) -> None:
+        """What is damaged is served to nobody, and passed over for nobody."""
+        consumer.fetching = False
+        self.outbox.count("unreadable log")
+        if consumer.feed is self:
+            consumer.unreadable(because, now)
 
     def _was_read(self, consumer: Consumer, at: int, records: Sequence[Record], now: int) -> None:
         consumer.fetching = False

@@ -28,10 +28,10 @@ from headgate.log.records import (
     KnownValue,
     LogError,
     Record,
-    checked,
+    checked_bytes,
     moment_of,
-    record_bytes,
 )
+from headgate.model.events import Event
 from headgate.rights.rules import parse_filter
 
 Published = Callable[[Record | None, str, int], None]
@@ -65,6 +65,8 @@ class Publication:
     is_json: bool = True
     known: Mapping[str, KnownValue] = field(default_factory=dict)
     vector: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    event: Event | None = None
+    """What the record's event will be, where it was read already."""
 
 
 @final
@@ -86,6 +88,10 @@ class Hosting:
         self.unreported = {name: self._left_to_report(name, recovered) for name in self._streams}
         """Starting points of which the policy's host hasn't said yet that it keeps them."""
         self.retry_at: int | None = None
+        self.removed = {
+            name: up_to for name, up_to in recovered.removed.items() if name in self._streams
+        }
+        """Up to where the records of a stream are gone, or about to be."""
 
     def _open(self, name: str, recovered: Recovered, boot: str) -> _Written:
         kept = recovered.kept.get(_INCARNATION + name, boot.encode()).decode()
@@ -122,6 +128,17 @@ class Hosting:
     def feed(self, stream: str) -> HostedFeed | None:
         written = self._streams.get(stream)
         return written.feed if written is not None else None
+
+    def cut(self, up_to: Mapping[str, int]) -> dict[str, int]:
+        """Let streams begin later; the last record of each stays, for others follow it."""
+        cut = {
+            stream: min(offset, self.stored_end(stream) - 1)
+            for stream, offset in up_to.items()
+            if stream in self._streams
+        }
+        cut = {stream: at for stream, at in cut.items() if at > self.removed.get(stream, 0)}
+        self.removed.update(cut)
+        return cut
 
     def moment(self, now: int) -> datetime:
         """The time that a record bears which is written now."""
@@ -185,6 +202,10 @@ class Hosting:
 
     # publications
 
+    def stored_end(self, stream: str) -> int:
+        """The last offset of a stream that is stored."""
+        return self._streams[stream].stored[0]
+
     def repeated(self, stream: str, publisher: str, event_id: str) -> tuple[int, int] | None:
         """Where this event id was published, and its version; perhaps it is not stored yet."""
         return self._streams[stream].recent.get((publisher, event_id))
@@ -194,13 +215,16 @@ class Hosting:
         self._mark(stream, now)
         written = self._streams[stream]
         record = self._next(written, written.version, now, publication.body, publication)
-        if record_bytes(checked(record)) > self.settings.record_bytes_max:
+        size = checked_bytes(record)
+        if size > self.settings.record_bytes_max:
             raise LogError(
                 f"expected a publication of at most {self.settings.record_bytes_max:,} bytes with "
-                f"all that is known of it, found {record_bytes(record):,}"
+                f"all that is known of it, found {size:,}"
             )
         if publication.event_id:
             self._remember(written, record)
+        if publication.event is not None and written.feed.consumers:
+            record.__dict__["event"] = publication.event  # as if it had been asked for
         self._write(written, record, then)
         return record
 

@@ -17,6 +17,7 @@ Stored = Callable[[int], None]
 Lost = Callable[[str, int], None]
 """Called with the reason and the time, where it could not be stored and never will be."""
 Answered = Callable[[Sequence[Record], int], None]
+Failed = Callable[[str, int], None]
 
 
 @final
@@ -30,7 +31,7 @@ class Outbox:
         self._ticket = 0
         self._stored = 0
         self._waiting: deque[tuple[int, Stored, Lost | None]] = deque()
-        self._reads: dict[int, Answered] = {}
+        self._reads: dict[int, tuple[Answered, Failed]] = {}
         self._number = 0
 
     def take(self) -> list[Effect]:
@@ -87,10 +88,13 @@ class Outbox:
             if lost is not None:
                 lost(because, now)
 
-    def read(self, stream: str, after: int, count_max: int, then: Answered) -> None:
+    def read(self, stream: str, after: int, count_max: int, then: Answered, failed: Failed) -> None:
         number = self.next_number()
-        self._reads[number] = then
+        self._reads[number] = then, failed
         self._effects.append(Read(number, stream, after, count_max))
 
     def was_read(self, number: int, records: Sequence[Record], now: int) -> None:
-        self._reads.pop(number)(records, now)
+        self._reads.pop(number)[0](records, now)
+
+    def read_failed(self, number: int, because: str, now: int) -> None:
+        self._reads.pop(number)[1](because, now)

@@ -97,6 +97,18 @@ class PositionsKept(Struct, frozen=True, forbid_unknown_fields=True, tag="positi
     """False: another attachment has taken the name over."""
 
 
+class AskOwed(Struct, frozen=True, forbid_unknown_fields=True, tag="ask owed"):
+    """Up to where is each durable subscription done with these streams?"""
+
+    streams: dict[ShortText, ShortText]
+    """With their incarnations."""
+
+
+class OwedIs(Struct, frozen=True, forbid_unknown_fields=True, tag="owed is"):
+    done: dict[ShortText, Offset]
+    """Up to here all of them are; of a stream that isn't named no one is owed anything."""
+
+
 class TakenOver(Struct, frozen=True, forbid_unknown_fields=True, tag="taken over"):
     """A later attachment has this durable subscription now."""
 
@@ -107,8 +119,8 @@ class TakenOver(Struct, frozen=True, forbid_unknown_fields=True, tag="taken over
     broker: ShortText
 
 
-Question = AskVersion | AskRights | ReportStarts | Take | KeepPositions | TakenOver
-Answer = VersionIs | RightsAre | Noted | Taken | PositionsKept
+Question = AskVersion | AskRights | ReportStarts | Take | KeepPositions | AskOwed | TakenOver
+Answer = VersionIs | RightsAre | Noted | Taken | PositionsKept | OwedIs
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _questions: Callable[[bytes], Question] = msgspec.msgpack.Decoder(Question).decode

@@ -19,7 +19,7 @@ from headgate.broker.feeds import Feed, HostedFeed
 from headgate.broker.following import FollowedFeed
 from headgate.broker.hosting import Hosting
 from headgate.broker.neighbours import Neighbours
-from headgate.broker.outbox import Outbox
+from headgate.broker.outbox import Outbox, Stored
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.policy_hosting import INCARNATION as POLICY_INCARNATION
 from headgate.broker.settings import Settings
@@ -113,7 +113,12 @@ class Streams:
 
     # announcements
 
-    def announce(self, now: int) -> None:
+    def removed(self, stream: str) -> int:
+        """Up to where the records of a stream are gone."""
+        said = self._announced.get(stream)
+        return said.removed if said is not None else 0
+
+    def announce(self, now: int, then: Stored | None = None) -> None:
         """Say what is hosted here, once its incarnations can't be forgotten."""
         self._serial += 1
         serial = self._serial
@@ -124,10 +129,15 @@ class Streams:
                 ads = self._hosting.advertised(feed.stream)
                 said = None if ads is None else tuple((str(one), after) for one, after in ads)
                 self.take_announcement(
-                    Announce(self.settings.broker, feed.stream, feed.incarnation, serial, said),
+                    Announce(
+                        self.settings.broker, feed.stream, feed.incarnation, serial, said,
+                        self._hosting.removed.get(feed.stream, 0),
+                    ),
                     None,
                     now,
-                )
+                )  # fmt: skip
+            if then is not None:
+                then(now)
 
         def lost(because: str, now: int) -> None:
             self._announce_at = now + self.settings.ask_again_us

@@ -6,14 +6,14 @@ A subscription becomes one delivery for each stream. Where it starts is vouched 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, final
 
 from headgate.broker.advertisements import first_wanted
 from headgate.broker.deliveries import StreamDelivery
-from headgate.broker.effects import Started, SubscriptionEnded
+from headgate.broker.effects import Lost, Started, SubscriptionEnded
 from headgate.broker.hosting import Hosting
 from headgate.broker.interests import STEPS_MAX, Interest, InterestSet
 from headgate.broker.outbox import Outbox
@@ -58,6 +58,7 @@ class Subscribed:
         return (one.principal,) if one.domain is None else (one.principal, one.domain)
 
 
+GiveUp = Callable[[Subscribed, str, int], None]
 KeepStart = Callable[[Subscribed, str, str, int, Callable[[int], None], int], None]
 
 
@@ -74,6 +75,7 @@ class Subscriptions:
         streams: Streams,
         *,
         keep_start: KeepStart,
+        give_up: GiveUp,
     ) -> None:
         self.settings = settings
         self.outbox = outbox
@@ -81,6 +83,8 @@ class Subscriptions:
         self.hosting = hosting
         self._streams = streams
         self._keep_start = keep_start
+        self.give_up = give_up
+        """Ends a subscription that can't be served any more, and tells its client why."""
         self._all: dict[Subscribed, None] = {}
         self._held: dict[StreamDelivery, None] = {}
         self._woken: dict[StreamDelivery, None] = {}
@@ -89,6 +93,10 @@ class Subscriptions:
         self._checkpoint_at: int | None = None
 
     # beginning
+
+    def all(self) -> Iterator[Subscribed]:
+        """In the order in which they came."""
+        return iter(self._all)
 
     def add(self, subscribed: Subscribed, now: int) -> None:
         self._all[subscribed] = None
@@ -105,6 +113,8 @@ class Subscriptions:
     def _attach(self, subscribed: Subscribed, stream: str, now: int) -> None:
         if stream in subscribed.deliveries or not self._may_reach(subscribed, stream):
             return
+        if subscribed not in self._all:
+            return  # beginning on the stream before has shown that it is over
         feed = self._streams.feed(stream) if self._is_published(subscribed, stream) else None
         if feed is None:
             return
@@ -114,9 +124,15 @@ class Subscriptions:
         resumed = at is not None
         if at is None:
             at = subscribed.passed_over.pop(stream, None)
+        elif at < (removed := self._streams.removed(stream)):
+            self.outbox.count("owed and removed")
+            lost = Lost(subscribed.number, stream, feed.incarnation, at, removed)
+            self.outbox.tell(subscribed.client, lost)
+            at = removed
         delivery = StreamDelivery(self, subscribed, stream, self._wanted(subscribed), at)
-        delivery.start_is_kept = resumed
-        delivery.has_seen = resumed and subscribed.durable is not None
+        # What the client itself names has no incarnation: nobody keeps it yet.
+        delivery.start_is_kept = resumed and bool(incarnation)
+        delivery.has_seen = delivery.start_is_kept and subscribed.durable is not None
         delivery.incarnation = feed.incarnation
         subscribed.deliveries[stream] = delivery
         feed.add(delivery, now)
@@ -228,11 +244,17 @@ class Subscriptions:
             )
 
     def _detach(self, delivery: StreamDelivery, now: int) -> None:
-        self._held.pop(delivery, None)
-        del delivery.subscribed.deliveries[delivery.stream]
+        self._forget(delivery)
         feed = self._streams.feed(delivery.stream)
         if feed is not None:
             feed.remove(delivery, now)
+
+    def _forget(self, delivery: StreamDelivery) -> None:
+        """Nobody acknowledges any more what is outstanding of it."""
+        self._held.pop(delivery, None)
+        subscribed = delivery.subscribed
+        del subscribed.deliveries[delivery.stream]
+        subscribed.outstanding -= len(delivery.outstanding)
 
     def stream_lost(self, stream: str, now: int) -> None:
         """A stream goes on under another incarnation: what was owed of the old one is lost."""
@@ -241,8 +263,30 @@ class Subscriptions:
             if delivery is not None:
                 self.checkpoint(delivery, now)
                 self._note(delivery, "ended", now, lambda _: None)
-                self._held.pop(delivery, None)
-                del subscribed.deliveries[stream]
+                self._forget(delivery)
+                self._go_on(subscribed, now)
+
+    def stream_cut(self, stream: str, now: int) -> None:
+        """The beginning of a stream is gone: who was owed some of it goes on behind, and is told.
+
+        Whatever was read after that comes here later than this, so nobody takes it for all.
+        """
+        removed = self._streams.removed(stream)
+        if not removed:
+            return
+        for subscribed in list(self._all):
+            delivery = subscribed.deliveries.get(stream)
+            if delivery is None or delivery.feed is None:
+                continue
+            at = delivery.feed.where(delivery)
+            if at is not None and at < removed:
+                if delivery.start is not None:
+                    self.checkpoint(delivery, now)
+                    self._note(delivery, "ended", now, lambda _: None)
+                self._detach(delivery, now)
+                subscribed.after[stream] = (delivery.incarnation, at)
+                self._attach(subscribed, stream, now)
+                self._go_on(subscribed, now)
 
     # what is owed
 
@@ -333,6 +377,13 @@ class Subscriptions:
         subscribed.full = True
         return True
 
+    def _go_on(self, subscribed: Subscribed, now: int) -> None:
+        """Deliver what waited for room among the outstanding, if there is room."""
+        if subscribed.full and subscribed.outstanding < self.settings.window:
+            subscribed.full = False
+            for one in list(subscribed.deliveries.values()):
+                self.serve(one, now)
+
     def acknowledge(self, subscribed: Subscribed, stream: str, offset: int, now: int) -> None:
         delivery = subscribed.deliveries.get(stream)
         if delivery is None or delivery.start is None:
@@ -341,10 +392,7 @@ class Subscriptions:
         while outstanding and outstanding[0] <= offset:
             delivery.done = max(delivery.done, outstanding.popleft())
             subscribed.outstanding -= 1
-        if subscribed.full and subscribed.outstanding < self.settings.window:
-            subscribed.full = False
-            for one in list(subscribed.deliveries.values()):
-                self.serve(one, now)
+        self._go_on(subscribed, now)
 
     # checkpoints
 

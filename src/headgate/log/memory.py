@@ -11,7 +11,7 @@ from typing import Protocol, final
 
 from headgate.log.entries import Kept, Write, entry, intact
 from headgate.log.records import LogError, Record
-from headgate.log.store import Publication, StoreFullError, check_next
+from headgate.log.store import FIRST_OFFSET, Publication, StoreFullError, check_next
 
 
 class Chance(Protocol):
@@ -70,8 +70,17 @@ class MemoryLog:
             raise LogError(
                 f"expected an offset and a number from 0 on, got {after} and {count_max}"
             )
-        # The record with offset n stands at n - 1: they begin at 1 and leave none out.
-        return tuple(self._streams.get(stream, [])[after : after + count_max])
+        # They leave none out from the first one on.
+        start = max(0, after + 1 - self.first(stream))
+        return tuple(self._streams.get(stream, [])[start : start + count_max])
+
+    def first(self, stream: str) -> int:
+        records = self._streams.get(stream)
+        return records[0].offset if records else FIRST_OFFSET
+
+    def remove(self, stream: str, up_to: int) -> None:
+        records = self._streams.get(stream, [])
+        del records[: max(0, min(up_to + 1 - self.first(stream), len(records) - 1))]
 
     def last(self, stream: str) -> Record | None:
         records = self._streams.get(stream)

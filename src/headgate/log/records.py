@@ -108,12 +108,17 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
 
 
-def checked(record: Record) -> Record:
-    """The record, if it keeps the limits that hold wherever it is read; else a `LogError`."""
+def checked_bytes(record: Record) -> int:
+    """How many bytes a record takes, where it is stored and on a link.
+
+    A `LogError` says which of the limits it breaks that hold wherever it is read.
+    """
     try:
-        return _decode(_encode(record))
+        content = _encode(record)
+        _decode(content)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:
         raise not_a_record(record, problem) from None
+    return len(content)
 
 
 def not_a_record(record: Record, problem: Exception) -> LogError:
@@ -121,8 +126,3 @@ def not_a_record(record: Record, problem: Exception) -> LogError:
     return LogError(
         f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
     )
-
-
-def record_bytes(record: Record) -> int:
-    """How many bytes a record takes where it is stored, and on a link."""
-    return len(_encode(record))

@@ -51,7 +51,19 @@ class LogStore(Protocol):
         """
 
     def read(self, stream: str, after: int, count_max: int) -> tuple[Record, ...]:
-        """The records of a stream that follow an offset, in order; none of a stream not known."""
+        """The records of a stream that follow an offset, in order; none of a stream not known.
+
+        What was removed is left out. A `LogError` says what is damaged, and where.
+        """
+
+    def first(self, stream: str) -> int:
+        """The lowest offset of a stream that is still there; 1 where nothing was removed."""
+
+    def remove(self, stream: str, up_to: int) -> None:
+        """Let go of the records of a stream up to an offset, or of those that go easily.
+
+        The last one always stays: the next follows it. What is gone is never there again.
+        """
 
     def last(self, stream: str) -> Record | None:
         """The last record of a stream."""

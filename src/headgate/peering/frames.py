@@ -50,6 +50,8 @@ class Announce(Struct, frozen=True, array_like=True, forbid_unknown_fields=True,
     """Grows with every change of what is announced of a stream."""
     advertised: Annotated[tuple[tuple[FilterText, Offset], ...], Meta(max_length=300)] | None
     """What may be published on it, each after an offset; `None`: anything, at any time."""
+    removed: Offset = 0
+    """Up to here its records are gone."""
 
 
 class Attach(Struct, frozen=True, array_like=True, forbid_unknown_fields=True, tag="attach"):

@@ -73,6 +73,8 @@ _EFFECTS: dict[type[Effect], Callable[[Any], str | None]] = {
     effects.Dial: lambda one: f"dials {one.broker}",
     effects.Append: lambda one: "stores " + "; ".join(map(record_line, one.records)),
     effects.Keep: lambda one: f"keeps {one.key}" if one.value is not None else f"drops {one.key}",
+    effects.MayRemove: lambda one: f"may remove up to {dict(one.up_to)}",
+    effects.Remove: lambda one: f"removes up to {dict(one.up_to)}",
     effects.Read: lambda one: f"reads {one.stream} after {one.after}",
     effects.ApplyBatch: lambda one: (
         "asks the ACL database for a batch"
@@ -85,6 +87,9 @@ _EFFECTS: dict[type[Effect], Callable[[Any], str | None]] = {
 }
 
 _MESSAGES: dict[type[Message], Callable[[Any], str]] = {
+    effects.Lost: lambda one: (
+        f"for {one.subscription}: {one.stream} lost after {one.after} up to {one.up_to}"
+    ),
     effects.Connected: lambda one: f"that it is connected, at version {one.version}",
     effects.Published: lambda one: (
         f"that {one.request} is {one.stream} {one.offset}, version {one.version}"
