@@ -10,6 +10,7 @@ from threading import Event, Thread
 import pytest
 
 from headgate.log.records import Record
+from headgate.log.store import StoreFullError
 from headgate.stores.disk_log import DiskLog
 from headgate.stores.log_options import LogOptions
 from headgate.stores.retention import Retention
@@ -71,7 +72,10 @@ def test_what_is_too_old_goes_and_the_stream_begins_later(tmp_path: Path) -> Non
     log.maintain(BEGIN_US, {})
     assert log.first("orders") == 1
     done = log.maintain(BEGIN_US + HOUR_US, {"orders": 17})
-    assert [one.first for one in done.removed] == [1, 6, 11]
+    assert [one.first for one in done.may_go] == [1, 6, 11]
+    assert done.cuts == {"orders": 15}
+    assert log.first("orders") == 1, "nothing goes before everybody was told"
+    log.remove("orders", 15)
     assert [one.first for one in done.held_back] == [16]
     assert log.first("orders") == 16
     for _ in range(2):
@@ -94,7 +98,37 @@ def test_what_is_taken_though_it_was_owed_is_told(tmp_path: Path) -> None:
     log.maintain(0, {})
     done = log.maintain(0, {"orders": 12})
     assert [one.first for one in done.taken_though_owed] == [11, 16, 21]
-    assert log.first("orders") == 26
+    assert done.cuts == {"orders": 25}
+    log.close()
+
+
+@pytest.mark.parametrize(("up_to", "first"), [(0, 1), (4, 1), (5, 6), (12, 11), (99, 26)])
+def test_only_whole_files_are_removed_and_never_the_last(
+    log: DiskLog, up_to: int, first: int
+) -> None:
+    log.maintain(0, {})
+    log.remove("orders", up_to)
+    log.remove("never there", up_to)
+    assert log.first("orders") == first
+    assert log.read("orders", 0, 1)[0].offset == first
+
+
+def test_what_is_too_old_may_go_though_there_is_no_room_to_seal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, _ = filled(tmp_path, LogOptions(retention=Retention(seconds=60)))
+    log.maintain(BEGIN_US, {})
+    log.append([following(log.last("orders"))])
+    log.sync()
+    log.end_segment()
+
+    def full(*said: object) -> None:
+        raise StoreFullError("the log is full")
+
+    monkeypatch.setattr("headgate.stores.maintenance.seal_stream", full)
+    done = log.maintain(BEGIN_US + HOUR_US, {})
+    assert done.problem == "the log is full"
+    assert done.cuts == {"orders": 25}
     log.close()
 
 
@@ -145,9 +179,10 @@ def test_readers_go_on_while_old_files_are_removed(tmp_path: Path) -> None:
     reader = Thread(target=read)
     reader.start()
     for offset in range(0, 190, 10):
-        log.maintain(0, {"orders": offset})
+        for stream, up_to in log.maintain(0, {"orders": offset}).cuts.items():
+            log.remove(stream, up_to)
     done.set()
     reader.join()
     assert wrong == []
-    assert log.first("orders") == 176
+    assert log.first("orders") == 181
     log.close()

@@ -35,7 +35,6 @@ from headgate.stores.recovery import (
     prepare,
     replay,
 )
-from headgate.stores.retention import Removable
 from headgate.stores.sealed_files import SealedFiles, damaged
 from headgate.stores.verifying import damages_of_journal, damages_of_lists, damages_of_sealed
 
@@ -279,16 +278,12 @@ class DiskLog:
         with self._maintaining:
             self._check_unbroken()
             sealed: list[Sealed] = []
-            chosen = Removable((), (), ())
             problem: str | None = None
             damages: tuple[Damage, ...] = ()
             try:
                 self._end_old_segment(now_us)
                 while (number := self._maintainer.next_to_seal()) < self._journal.number:
                     sealed += self._maintainer.seal(number, self.options.row_group_rows)
-                chosen = self._maintainer.removable(
-                    self.size_bytes, now_us, owed, self.options.retention
-                )
             except DamagedLogError as damaged_log:
                 problem, damages = str(damaged_log), damaged_log.damages
             except StoreFullError as full:
@@ -298,6 +293,10 @@ class DiskLog:
             except LogBrokenError as broken:
                 self._broken = broken
                 raise
+            # Above all when there was no room to seal anything.
+            chosen = self._maintainer.removable(
+                self.size_bytes, now_us, owed, self.options.retention
+            )
             return Maintenance(
                 tuple(sealed), chosen.files, chosen.owed, chosen.held_back, damages, problem
             )
@@ -310,7 +309,7 @@ class DiskLog:
             except StoreFullError:
                 raise
             except OSError as failed:
-                raise LogError(self._failed(failed)) from failed
+                raise StoreFullError(self._failed(failed)) from failed
             except LogBrokenError as broken:
                 self._broken = broken
                 raise
