@@ -153,6 +153,7 @@ async def _under_load(
             answers.append(await apply(host, number))
         if number == VERSIONS - 3:
             victim.start()
+    await victim.ready()
     for publisher in publishers:
         publisher.finish()
     await asyncio.wait_for(asyncio.gather(*publishing), HEARD_S)
@@ -209,7 +210,7 @@ def _judge_publications(reference: Reference, publishers: list[Publisher]) -> No
 
 
 def _judge(reference: Reference, reader: Reader) -> None:
-    assert len(reader.versions) == 1, "it was connected all the time"
+    assert len(reader.versions) == 1, f"it shall be connected all the time: {reader.troubles}"
     starts = {one["stream"]: one["after"] for one in reader.starts}
     assert starts.keys() == {"quotes", "news"}
     owed = reference.owed(reader.name, reader.filter, starts)
