@@ -137,6 +137,8 @@ class Publisher:
         self.refused: dict[str, str] = {}
         self.unanswered: dict[str, Said] = {}
         self.in_flight_max = 64
+        self.pause_s = 0.0
+        """How long it rests after each text: a test that judges each delivery needs no flood."""
         self.repeated = 0
         self.versions: list[int] = []
         """The versions that it was told when it connected."""
@@ -176,6 +178,7 @@ class Publisher:
             for task in (ended, room):
                 task.cancel()
             await asyncio.gather(ended, room, return_exceptions=True)
+            await asyncio.sleep(self.pause_s)
 
     async def _send(self, talker: Talker, event_ids: list[str]) -> None:
         texts: list[Said] = []

@@ -140,7 +140,7 @@ async def _under_load(
         for name, at in PUBLISHERS.items()
     ]
     for publisher in publishers:
-        publisher.in_flight_max = 8
+        publisher.in_flight_max, publisher.pause_s = 8, 0.2
     publishing = [asyncio.create_task(one.run(event(random))) for one in publishers]
     for number in range(1, VERSIONS):
         if number == VERSIONS // 2:
