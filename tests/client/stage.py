@@ -9,13 +9,8 @@ from headgate.client.effects import (
     AdvertisementSettled,
     Dial,
     Effect,
-    Greeted,
     HangUp,
-    Over,
-    Parted,
     Ping,
-    Settled,
-    Woken,
 )
 from headgate.client.settings import SECOND, Settings
 from tests.client.brokers import Broker, Line, Net
@@ -37,7 +32,7 @@ class Stage:
             Settings(urls or tuple(net.brokers), **settings), "n", self.chance, self.now
         )
         self.effects: list[Effect] = []
-        self.settle()
+        self.wait(0)
 
     def settle(self) -> list[Effect]:
         """Carry out what the conversation asks for, and give all that it says."""
@@ -71,6 +66,28 @@ class Stage:
         else:
             self.conversation.lost("connection refused", self.now)
         self.settle()
+
+    def answer_dial_from_afar(self) -> None:
+        """The connection is there, and nothing comes on it."""
+        self.dialled = None
+        self.conversation.connected(self.now)
+        self.settle()
+
+    def answer_dial_after(self, span_us: int) -> None:
+        self.wait(span_us)
+        self.answer_dial()
+
+    def line_of(self) -> Line:
+        assert self.line is not None
+        return self.line
+
+    def say(self, text: bytes) -> None:
+        """The broker says something that it wouldn't."""
+        self.conversation.receive(text, self.now)
+        self.settle()
+
+    def advertised(self) -> list[AdvertisementSettled]:
+        return [effect for effect in self.effects if isinstance(effect, AdvertisementSettled)]
 
     def hang_up(self) -> None:
         if self.line is not None:
@@ -128,8 +145,3 @@ class Stage:
         """Until nobody has anything to say."""
         while self.up() or self.down():
             pass
-
-
-__all__ = [
-    "AdvertisementSettled", "Greeted", "Over", "Parted", "Settled", "Stage", "Woken",
-]  # fmt: skip

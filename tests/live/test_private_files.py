@@ -30,7 +30,7 @@ def test_a_secret_is_readable_by_its_owner_alone_whatever_the_mask(tmp_path: Pat
         write_private(tmp_path / "a" / "b" / "secret", b"x")
     finally:
         os.umask(before)
-    assert mode(tmp_path / "a" / "b") == 0o700
+    assert mode(tmp_path / "a") == mode(tmp_path / "a" / "b") == 0o700
     assert mode(tmp_path / "a" / "b" / "secret") == 0o600
     assert not readable_by_others(tmp_path / "a" / "b" / "secret")
 

@@ -75,7 +75,7 @@ def test_a_slip_in_the_environment_is_refused() -> None:
     ("place", "text", "value"),
     [
         ("http.port", "99", 99),
-        ("http.metrics", "false", False),
+        ("policy.advertised_only", "false", False),
         ("identities.token_s", "1.5", 1.5),
         ("streams", "a, b,", ["a", "b"]),
         ("broker", "7", "7"),

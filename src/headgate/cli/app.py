@@ -11,8 +11,10 @@ import click
 from headgate.cli.completion import completion
 from headgate.cli.evaluations import evaluate_group
 from headgate.cli.filters import filter_group
+from headgate.cli.networks import network_group
 from headgate.cli.policies import policy_group
 from headgate.cli.publishing import pub
+from headgate.cli.serving import up
 from headgate.cli.simulations import simulate
 from headgate.cli.status import status
 from headgate.cli.subscribing import sub
@@ -101,11 +103,13 @@ for command in (
     completion,
     evaluate_group,
     filter_group,
+    network_group,
     policy_group,
     pub,
     simulate,
     status,
     sub,
+    up,
     user_group,
 ):
     main.add_command(command)

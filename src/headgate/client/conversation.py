@@ -62,8 +62,8 @@ from headgate.http.socket_messages import (
 )
 from headgate.model.errors import HeadgateError
 
-SAID_TOGETHER: Final = 64
-"""So many requests other than publications are in one text: each may have a long cursor."""
+SAID_TOGETHER: Final = 16
+"""So many requests are in one text, without publications: each may have a long cursor."""
 
 
 class State(Enum):
@@ -278,9 +278,10 @@ class Conversation:
         self._with_unsaid.clear()
         if self._advertisements.waiting:
             messages += self._advertisements.next(self._numbers)
-        messages += self._to_say[:SAID_TOGETHER]
+        asked = self._to_say[:SAID_TOGETHER]
+        messages += asked
         del self._to_say[:SAID_TOGETHER]
-        if self._publications.waiting and self._advertisements.all_known:
+        if not asked and self._publications.waiting and self._advertisements.all_known:
             messages += self._publications.next(self._numbers, self._settings.text_bytes_max)
         return encode(messages) if messages else b""
 

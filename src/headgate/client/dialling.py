@@ -15,6 +15,8 @@ FIRST_WAIT_US: Final = 100_000
 WAIT_MAX_US: Final = 10_000_000
 STEADY_US: Final = 5_000_000
 """A connection that lasted so long has shown that the broker is well."""
+FLICKERING: Final = 2
+"""After one that didn't last, the wait is at most that of so many rounds in vain."""
 
 
 @final
@@ -45,10 +47,12 @@ class Dialling:
     def lost(self, now: int, wait_us: int = 0) -> None:
         """Wait, at least as long as the broker says; a connection that lasted is tried again."""
         since, self._since = self._since, None
-        if since is not None and now - since >= STEADY_US:
-            self.tries = 0
-        elif since is None:
+        if since is None:
             self._next = (self._next + 1) % len(self._urls)
+        elif now - since >= STEADY_US:
+            self.tries = 0
+        else:
+            self.tries = min(self.tries, FLICKERING * len(self._urls))
         self.at = now + max(wait_us, self._wait_us())
         self.tries += 1
 

@@ -35,8 +35,8 @@ class Publication:
     number: int
     event_id: str
     stream: str | None
-    event: Raw
-    payload: bytes | None
+    body: bytes
+    is_json: bool
     size: int
     """How many bytes its message takes, about."""
     give_up_at: int
@@ -50,7 +50,9 @@ class Publication:
     rests_until: int | None = None
 
     def message(self, request: int) -> Publish:
-        return Publish(request, self.event, self.payload, self.event_id, self.stream)
+        if self.is_json:
+            return Publish(request, Raw(self.body), id=self.event_id, stream=self.stream)
+        return Publish(request, payload_base64=self.body, id=self.event_id, stream=self.stream)
 
 
 Outcome: TypeAlias = Published | HeadgateError
@@ -93,8 +95,8 @@ class Publications:
             self._last,
             event_id or f"{self._names}-{self._last}",
             stream,
-            Raw(body) if is_json else Raw(),
-            None if is_json else body,
+            body,
+            is_json,
             len(body) * (1 if is_json else 2) + _AROUND_BYTES,
             now + self._patience_us,
         )

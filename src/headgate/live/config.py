@@ -172,6 +172,14 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def is_anywhere(host: str) -> bool:
+    """Whether it stands for all addresses of this machine."""
+    try:
+        return not host or ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
 def read_address(text: str, place: str) -> tuple[str, int]:
     """`HOST:PORT`, where an IPv6 address stands in brackets."""
     host, colon, port = text.rpartition(":")

@@ -35,7 +35,7 @@ def problems(config: Config) -> list[str]:
     """What is wrong, each in a sentence that says what to do; none where the broker would start."""
     found = [*_network_problems(config)]
     if not found:  # links can't be looked at without a tree
-        found += _port_problems(config)
+        found += port_problems(config)
     found += _data_problems(config)
     found += certificate_problems(config)
     found += _identity_problems(config)
@@ -78,7 +78,8 @@ def _network_problems(config: Config) -> Iterator[str]:
             )
 
 
-def _port_problems(config: Config) -> Iterator[str]:
+def port_problems(config: Config) -> Iterator[str]:
+    """Why the addresses can't be listened at."""
     listening = [("http", config.http.host, config.http.port)]
     if config.in_network:
         listening.append(("links", config.links.host, config.links.port))

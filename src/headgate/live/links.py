@@ -21,6 +21,8 @@ from headgate.live.logs import log
 from headgate.model.errors import printable
 
 MEBIBYTE = 1024 * 1024
+ACCEPTED_AT_ONCE = 64
+RETRY_S = 1.0
 
 
 class Station(Protocol):
@@ -110,7 +112,7 @@ class TcpLinks:
         if not self._listening:
             await self.listen()
         for listening in self._listening:
-            self._begin(self._accept(listening))
+            self._listen_to(listening)
 
     async def listen(self) -> None:
         """Take the address; whoever dials waits until this has started."""
@@ -147,6 +149,7 @@ class TcpLinks:
         for task in self._tasks:
             task.cancel()
         for listening in self._listening:
+            asyncio.get_running_loop().remove_reader(listening)
             listening.close()
         self._listening.clear()
 
@@ -168,22 +171,29 @@ class TcpLinks:
 
     # How links come about.
 
-    async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
             try:
-                made, address = await loop.sock_accept(listening)
+                made, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
             except OSError as problem:
                 # No more files may be open: there may be again in a while.
                 log.warning("can't accept links", because=str(problem))
-                await asyncio.sleep(1)
-                continue
+                loop = asyncio.get_running_loop()
+                loop.remove_reader(listening)
+                loop.call_later(RETRY_S, self._listen_to, listening)
+                return
             because = self._too_many(str(address[0]))
             if because is None:
                 self._begin(self._take_in(made, str(address[0])))
             else:
-                self._refuse(because, str(address[0]))
+                self._refuse(because, str(address[0]), "whoever connects has to say who it is")
                 made.close()
+
+    def _listen_to(self, listening: socket.socket) -> None:
+        if not self._is_over:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
 
     def _too_many(self, address: str) -> str | None:
         strangers = self._strangers.copy()
@@ -266,9 +276,9 @@ class TcpLinks:
             log.info("link down", link=pipe.number, broker=pipe.broker, because=because)
             self.station.link_down(pipe.number)
 
-    def _refuse(self, reason: str, who: str, problem: object = "") -> None:
+    def _refuse(self, reason: str, who: str, problem: object) -> None:
         self.counts.refused[reason] += 1
-        log.warning("link refused", reason=reason, who=who, because=str(problem))
+        log.warning("link refused", reason=reason, who=who, because=str(problem) or "no answer")
 
     def _begin(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

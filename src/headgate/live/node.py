@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count
 from typing import Any, Protocol, final
@@ -19,8 +18,6 @@ from headgate.broker.core import Broker
 from headgate.broker.effects import (
     Append,
     ApplyBatch,
-    BatchApplied,
-    BatchRefused,
     Close,
     Dial,
     Drop,
@@ -37,13 +34,18 @@ from headgate.broker.effects import (
 )
 from headgate.broker.settings import Settings
 from headgate.live.clients import Client, Listener
+from headgate.live.log_reading import LogReading
+from headgate.live.logs import log as lines
+from headgate.live.metrics import Tally
+from headgate.live.office import CLIENT, Office
 from headgate.live.policy_database import PolicyDatabase
+from headgate.live.status import Status, SubscriptionStatus, status_of, subscriptions_of
 from headgate.live.storing import GroupCommit, Synced, Write
 from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, LogError
 from headgate.log.store import LogStore
 from headgate.model.errors import HeadgateError
 from headgate.rights.changes import Batch
-from headgate.stores.acl import AclStore, UnknownOutcomeError
+from headgate.stores.acl import AclStore
 
 __all__ = ["Client", "Links", "Listener", "Node", "NodeError"]
 
@@ -111,6 +113,7 @@ class Node:
         *,
         links: Links | None = None,
         now: Callable[[], int] = lambda: time.time_ns() // 1_000,
+        make_core: Callable[[Settings, Recovered, str, int], Broker] = Broker,
     ) -> None:
         hosts_policy = settings.broker == settings.policy_host
         if hosts_policy != (acl is not None):
@@ -121,12 +124,19 @@ class Node:
         self.settings = settings
         self.log = log
         self.boot = boot
-        self.policy = PolicyDatabase(acl, grew=self._policy_grew) if acl is not None else None
+        self.policy = (
+            PolicyDatabase(acl, grew=self._policy_grew, noted=_note) if acl is not None else None
+        )
         self.links: Links = links or _NoLinks()
         self.ended: asyncio.Future[None]
         """Done when the node can't go on, with the reason as its exception."""
         self.is_stopping = False
+        self.tally = Tally()
+        self.store_problem: str | None = None
+        """Why what was to be stored last was not."""
+        self.since_us = 0
         self._now = now
+        self._make_core = make_core
         self._core: Broker | None = None
         self._disk: GroupCommit | None = None
         self._submitted = self._settled = 0
@@ -137,12 +147,12 @@ class Node:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: int | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._watch: asyncio.Task[Any] | None = None
-        self._administering: dict[int, asyncio.Future[int]] = {}
-        self._asked_removal: list[asyncio.Future[Mapping[str, int]]] = []
-        self._refusals: dict[str, list[HeadgateError]] = {}
-        """What the ACL database raised, by its text, until the core has passed that on."""
-        self._readers = ThreadPoolExecutor(2, thread_name_prefix="headgate-read")
+        self._watches: list[asyncio.Task[None]] = []
+        self._version = 0
+        self._spent = 0.0
+        """Seconds in the core since the last turn."""
+        self._office = Office(self.policy)
+        self._reading = LogReading(log)
 
     # It comes and goes.
 
@@ -161,12 +171,15 @@ class Node:
         self._disk = GroupCommit(
             self.log, self._loop, stored=self._stored, full=self._full, broken=self._broken
         )
-        self._core = Broker(self.settings, recovered, self.boot, self._now())
+        self.since_us = self._now()
+        self._core = self._make_core(self.settings, recovered, self.boot, self._now())
         self._disk.start()
         await self.links.start(self)
+        self._watches = [self._begin(self.tally.watch_the_loop())]
         if self.policy is not None:
-            self._watch = self._begin(self.policy.watch())
+            self._watches.append(self._begin(self.policy.watch()))
         self._wake()
+        lines.info("broker started", broker=self.settings.broker, boot=self.boot)
 
     async def _recovered(self) -> Recovered:
         settings, log = self.settings, self.log
@@ -198,31 +211,43 @@ class Node:
         if self._disk is None:
             return
         self.is_stopping = True
-        if self._watch is not None:
-            self._watch.cancel()
+        for task in self._watches:
+            task.cancel()
         await self._settle()
         for client in list(self._clients.values()):
             self._lose(client, "the broker is stopping")
         await self._settle()
+        await self._finish()
         await self.links.stop()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_S)
         await self._settle()
         self._silence()
         await asyncio.to_thread(self._disk.stop)
         await self._let_go()
         if not self.ended.done():
             self.ended.set_result(None)
+        lines.info("broker stopped", broker=self.settings.broker)
 
     async def crash(self) -> None:
         """End as if the process were killed: nothing more is stored, sent or told."""
+        self.fall_silent()
+        if self._disk is not None:
+            await asyncio.to_thread(self._disk.abandon)
+        await self._let_go()
+
+    async def _finish(self) -> None:
+        """Until what is under way in the ACL database and the log is done, one thing by another."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+                    await self._settle()
+
+    def fall_silent(self) -> None:
+        """From this moment on nothing is decided, sent or told any more."""
         self.is_stopping = True
         self._silence()
         self._clients.clear()
         self.links.abort()
-        if self._disk is not None:
-            await asyncio.to_thread(self._disk.abandon)
-        await self._let_go()
 
     async def _settle(self) -> None:
         """Until what was accepted is stored, and what that brings up is, too."""
@@ -242,22 +267,14 @@ class Node:
         self._turn = self._timer = self._timer_at = None
         for task in list(self._tasks):
             task.cancel()
-        for answer in self._administering.values():
-            if not answer.done():
-                answer.set_exception(
-                    UnknownOutcomeError(
-                        "the broker ended before it knew whether the batch was stored: look at the "
-                        "newest version before you submit it again"
-                    )
-                )
-        self._administering.clear()
+        self._office.close()
 
     async def _let_go(self) -> None:
         self._disk = None
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self.policy is not None:
             await self.policy.stop()
-        await asyncio.to_thread(self._readers.shutdown, cancel_futures=True)
+        await self._reading.stop()
 
     @property
     def is_running(self) -> bool:
@@ -268,6 +285,14 @@ class Node:
         if self._core is None:
             raise NodeError("the broker isn't running")
         return self._core
+
+    def status(self) -> Status:
+        """How it is, at this moment."""
+        return status_of(self, self._now())
+
+    def subscriptions(self) -> list[SubscriptionStatus]:
+        """The subscriptions of the clients that are connected here."""
+        return list(subscriptions_of(self.core))
 
     # Clients.
 
@@ -295,6 +320,11 @@ class Node:
             self._give(Broker.disconnect, client.number)
 
     @property
+    def unsynced(self) -> int:
+        """How many writes are on their way to the disk."""
+        return self._submitted - self._settled
+
+    @property
     def clients(self) -> int:
         return len(self._clients)
 
@@ -303,9 +333,11 @@ class Node:
         try:
             client.listener.hear(message)
         except Exception as fault:
+            lines.error("connection failed", principal=client.principal, exc_info=fault)
             self._lose(client, f"its connection failed: {fault!r}")
 
     def _lose(self, client: Client, because: str) -> None:
+        self.tally.dropped += 1
         self.forget(client)
         with suppress(Exception):
             client.listener.dropped(because)
@@ -318,18 +350,16 @@ class Node:
             raise NodeError(f"the policy's host is `{self.settings.policy_host}`: ask there")
         if self.is_stopping:
             raise NodeError("the broker is stopping")
-        request = next(self._numbers)
-        answer: asyncio.Future[int] = self._loop.create_future()
-        self.ask(Broker.administer, _OFFICE, request, batch, expected)
-        self._administering[request] = answer
+        self.core  # noqa: B018 - or there is none to ask
+        request, answer = self._office.open()
+        self.ask(Broker.administer, CLIENT, request, batch, expected)
         return await answer
 
     # Old records.
 
     async def may_remove(self) -> Mapping[str, int]:
         """Up to where nobody is owed what of each stream; nothing while that is unknown."""
-        asked: asyncio.Future[Mapping[str, int]] = self._loop.create_future()
-        self._asked_removal.append(asked)
+        asked = self._reading.ask()
         self.ask(Broker.consider_removal)
         try:
             async with asyncio.timeout(self.settings.lease_us / MICROSECONDS):
@@ -365,6 +395,10 @@ class Node:
 
     def _stored(self, synced: Synced) -> None:
         self._settled = synced.ticket
+        self.tally.synced(synced)
+        if self.store_problem is not None:
+            lines.warning("disk takes writes again", because=self.store_problem)
+            self.store_problem = None
         self._give(Broker.stored, synced.ticket)
 
     def _full(self, because: str) -> None:
@@ -372,6 +406,10 @@ class Node:
             return
         # What the core has decided by now it decided without knowing this: it is lost as well.
         self._take_turn()
+        if self.store_problem is None:
+            lines.error("disk full", because=because)
+        self.store_problem = because
+        self.tally.store_failures += 1
         self._settled = self._submitted
         self._disk.go_on()
         self._give(Broker.store_failed, because)
@@ -391,10 +429,12 @@ class Node:
         if core is None:
             return  # it ended while this was on its way
         self._wake()
+        began = time.perf_counter()
         try:
             verb(core, *said, now=self._now(), **more)
         except Exception as fault:
             self._end(NodeError(f"a fault in the broker: {fault!r}"), fault)
+        self._spent += time.perf_counter() - began
 
     # Effects.
 
@@ -416,7 +456,11 @@ class Node:
     def _carry_out(self, core: Broker) -> None:
         assert self._disk is not None
         writes: list[Write] = []
-        for effect in core.effects():
+        began = time.perf_counter()
+        effects = core.effects()
+        self.tally.turned(effects, self._spent + time.perf_counter() - began)
+        self._spent = 0.0
+        for effect in effects:
             if isinstance(effect, Append | Keep):
                 writes.append(effect)
             else:
@@ -425,6 +469,9 @@ class Node:
             self._submitted = writes[-1].ticket
             self._disk.submit(writes)
         self._plan(core.next_timer())
+        if core.policy.known != self._version:
+            self._version = core.policy.known
+            lines.info("version learnt", version=self._version)
 
     def _plan(self, at: int | None) -> None:
         if at == self._timer_at and self._timer is not None:
@@ -441,6 +488,7 @@ class Node:
         if self._core is None:
             return
         because.__cause__ = cause
+        lines.error("broker can't go on", because=str(because), exc_info=cause)
         self._silence()
         self.links.abort()
         clients, self._clients = self._clients, {}
@@ -463,69 +511,50 @@ class Node:
         self._begin(self._read_from_log(effect))
 
     async def _read_from_log(self, effect: Read) -> None:
+        self.tally.reads += 1
         try:
-            records = await self._loop.run_in_executor(
-                self._readers, self.log.read, effect.stream, effect.after, effect.count_max
-            )
+            records = await self._reading.read(effect)
         except LogError as damage:
+            lines.error("can't read the log", stream=effect.stream, because=str(damage))
             self._give(Broker.read_failed, effect.number, str(damage))
         else:
             self._give(Broker.was_read, effect.number, records)
 
     def _may_remove(self, effect: MayRemove) -> None:
-        asked, self._asked_removal = self._asked_removal, []
-        for one in asked:
-            if not one.done():
-                one.set_result(effect.up_to)
+        self._reading.answer(effect)
 
     def _remove(self, effect: Remove) -> None:
-        self._begin(self._remove_from_log(effect))
-
-    async def _remove_from_log(self, effect: Remove) -> None:
-        for stream, up_to in effect.up_to.items():
-            await self._loop.run_in_executor(self._readers, self.log.remove, stream, up_to)
+        self._begin(self._reading.remove(effect))
 
     def _apply(self, effect: ApplyBatch) -> None:
         self._begin(self._apply_to_database(effect))
 
     async def _apply_to_database(self, effect: ApplyBatch) -> None:
-        assert self.policy is not None
-        refused: str | None = None
-        try:
-            await self.policy.apply(effect.batch, effect.expected)
-        except HeadgateError as problem:
-            refused = str(problem)
-            self._refusals.setdefault(refused, []).append(problem)
+        refused = await self._office.apply(effect)
         self._give(Broker.batch_applied, effect.number, refused)
 
     def _keep_starting_point(self, effect: KeepStartingPoint) -> None:
         assert self.policy is not None
-        self._begin(self.policy.keep_starting_point(effect.version, effect.stream, effect.offset))
+        self._begin(self._keep_in_database(effect))
+
+    async def _keep_in_database(self, effect: KeepStartingPoint) -> None:
+        assert self.policy is not None
+        await self.policy.keep_starting_point(effect.version, effect.stream, effect.offset)
+        self._give(Broker.starting_point_kept, effect.version, effect.stream)
 
     def _tell(self, effect: Tell) -> None:
-        if effect.client == _OFFICE:
-            self._answer_office(effect.message)
+        if effect.client == CLIENT:
+            self._office.hear(effect.message)
             return
         client = self._clients.get(effect.client)
         if client is not None:
             self._hear(client, effect.message)
 
-    def _answer_office(self, message: Message) -> None:
-        assert isinstance(message, BatchApplied | BatchRefused)
-        answer = self._administering.pop(message.request, None)
-        if answer is None or answer.done():
-            return
-        if isinstance(message, BatchApplied):
-            answer.set_result(message.version)
-        else:
-            refusals = self._refusals.get(message.because)
-            answer.set_exception(refusals.pop() if refusals else NodeError(message.because))
-            if not refusals:
-                self._refusals.pop(message.because, None)
-
     def _drop(self, effect: Drop) -> None:
         client = self._clients.pop(effect.client, None)
         if client is not None:
+            self.tally.dropped += 1
+            lines.info("client dropped", principal=client.principal, because=effect.because)
             with suppress(Exception):
                 client.listener.dropped(effect.because)
 
@@ -542,8 +571,9 @@ class Node:
             self._end(NodeError(f"the broker can't go on: {fault}"), fault)
 
 
-_OFFICE = 0
-"""The client number of whoever administers; real clients' begin with 1."""
+def _note(what: str, because: str) -> None:
+    lines.warning(what, because=because)
+
 
 _PERFORM: dict[type[Effect], Callable[[Node, Any], None]] = {
     Send: Node._send,

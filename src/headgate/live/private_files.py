@@ -24,7 +24,9 @@ class FileError(HeadgateError):
 def make_directory(directory: Path) -> None:
     """Make a directory, and those above it, for the own user alone; one that is there stays."""
     try:
-        directory.mkdir(mode=PRIVATE_DIRECTORY, parents=True, exist_ok=True)
+        if directory.parent != directory and not directory.parent.exists():
+            make_directory(directory.parent)
+        directory.mkdir(mode=PRIVATE_DIRECTORY, exist_ok=True)
     except (OSError, ValueError) as problem:
         raise FileError(
             f"the directory {shown(directory)} can't be made: {reason(problem)}; name another one"

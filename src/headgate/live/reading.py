@@ -16,7 +16,18 @@ from headgate.model.errors import HeadgateError, named
 PREFIX = "HEADGATE_"
 OTHERS = frozenset(
     PREFIX + name
-    for name in ("STORE", "PROOFS", "CONFIG", "URL", "TOKEN", "PASSWORD", "PRINCIPAL", "CA", "KEY")
+    for name in (
+        "STORE",
+        "PROOFS",
+        "CONFIG",
+        "URL",
+        "TOKEN",
+        "TOKEN_FILE",
+        "PASSWORD",
+        "PRINCIPAL",
+        "CA",
+        "KEY",
+    )
 )
 """Variables of Headgate that are no settings of a broker."""
 _SECRET = frozenset({"policy.store"})

@@ -55,7 +55,8 @@ class HttpSection(Section, frozen=True):
     port: Port = 7080
     tls: Literal["on", "off", "unsafe_off"] = "on"
     """`off` is for a host that nobody else can reach, `unsafe_off` for any other."""
-    metrics: bool = True
+    metrics: Literal["open", "auditors", "off"] = "open"
+    """Who may read them: anybody, administrators and auditors, nobody."""
 
 
 class LinksSection(Section, frozen=True):
@@ -131,11 +132,15 @@ class LimitsSection(Section, frozen=True):
     """Of one client."""
     header_bytes: Many = 16_384
     body_bytes: Many = 8 * 1024 * 1024
+    bodies_bytes: Many = 256 * 1024 * 1024
+    """Of all bodies that are here at once."""
     frame_bytes: Many = 2 * 1024 * 1024
     in_flight: Many = 1_024
-    unsent_bytes: Many = 4 * 1024 * 1024
-    """What may wait for a subscriber that doesn't read, before nothing more is asked for it."""
     request_s: Seconds = 30
+    idle_s: Seconds = 75
+    """How long a connection may wait for its next request."""
+    heartbeat_s: Seconds = 15
+    """How long a subscriber hears nothing."""
     silent_s: Seconds = 60
     """A subscriber that takes nothing of what waits for it is dropped after this."""
     stop_s: Seconds = 10

@@ -101,16 +101,12 @@ def whole(data: bytes | memoryview, at: int = 0) -> Iterator[tuple[int, int, Ent
         at = end
 
 
-def guessed(data: bytes | memoryview, at: int) -> tuple[int, Entry | None]:
-    """What a damaged entry seems to be, and where it seems to end: to name it, not to use it."""
-    if at + _HEAD.size > len(data):
-        return len(data), None
-    length, _ = _HEAD.unpack_from(data, at)
-    end = min(at + _HEAD.size + length, len(data))
+def guessed(data: bytes | memoryview, at: int, end: int) -> Entry | None:
+    """What a damaged entry seems to be: to name it, not to use it."""
     try:
-        return end, _read(memoryview(data)[at + _HEAD.size : end], at)
+        return _read(memoryview(data)[at + _HEAD.size : end], at)
     except LogError:
-        return end, None
+        return None
 
 
 def _content(view: memoryview, at: int) -> memoryview | None:

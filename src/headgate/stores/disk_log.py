@@ -232,20 +232,22 @@ class DiskLog:
             return {stream: held.incarnation for stream, held in self._held.items()}
 
     def recent(self, stream: str, count_max: int) -> tuple[Publication, ...]:
-        last = self.last(stream)
-        before = last.offset + 1 if last is not None else 1
+        with self._lock:
+            held = self._held.get(stream)
+            pieces = held.pieces(held.first, held.last.offset) if held is not None else []
         found: list[Publication] = []
-        while len(found) < count_max and before > self.first(stream):
-            after = max(0, before - 1 - _RECENT_AT_ONCE)
-            try:
-                records = self.read(stream, after, before - 1 - after)
-            except DamagedLogError:
-                break  # they are for finding repetitions: what is named elsewhere ends them
-            for record in reversed(records):
-                if len(found) < count_max and not record.is_marker:
-                    found.append((record.publisher, record.event_id, record.offset, record.version))
-            before = after + 1
-        return tuple(reversed(found))
+        for piece in reversed(pieces):
+            before = piece.last + 1
+            while len(found) < count_max and before > piece.first:
+                after = max(piece.first - 1, before - 1 - _RECENT_AT_ONCE)
+                try:
+                    records = self.read(stream, after, before - 1 - after)
+                except DamagedLogError:
+                    # They are for finding repetitions: what is named elsewhere ends them.
+                    return tuple(reversed(found))
+                found += [_publication(one) for one in reversed(records) if not one.is_marker]
+                before = after + 1
+        return tuple(reversed(found[:count_max]))
 
     def kept(self) -> Mapping[str, bytes]:
         with self._lock:
@@ -261,7 +263,7 @@ class DiskLog:
     # One thread maintains, while the others write and read.
 
     def maintain(self, now_us: int, owed: Mapping[str, int]) -> Maintenance:
-        """Remove what may go, then make Parquet of the full segments.
+        """Make Parquet of the full segments, and say what may go: `remove` removes it.
 
         `owed` says, by stream, up to where all its durable subscribers have got; a stream without
         any isn't in it. What keeps something from being done now is told, and doesn't raise.
@@ -273,12 +275,12 @@ class DiskLog:
             problem: str | None = None
             damages: tuple[Damage, ...] = ()
             try:
-                chosen = self._maintainer.retain(
-                    self.size_bytes, now_us, owed, self.options.retention
-                )
                 self._end_old_segment(now_us)
                 while (number := self._maintainer.next_to_seal()) < self._journal.number:
                     sealed += self._maintainer.seal(number, self.options.row_group_rows)
+                chosen = self._maintainer.removable(
+                    self.size_bytes, now_us, owed, self.options.retention
+                )
             except DamagedLogError as damaged_log:
                 problem, damages = str(damaged_log), damaged_log.damages
             except StoreFullError as full:
@@ -291,6 +293,19 @@ class DiskLog:
             return Maintenance(
                 tuple(sealed), chosen.files, chosen.owed, chosen.held_back, damages, problem
             )
+
+    def remove(self, stream: str, up_to: int) -> None:
+        with self._maintaining:
+            self._check_unbroken()
+            try:
+                self._maintainer.remove(stream, up_to)
+            except StoreFullError:
+                raise
+            except OSError as failed:
+                raise LogError(self._failed(failed)) from failed
+            except LogBrokenError as broken:
+                self._broken = broken
+                raise
 
     def end_segment(self) -> None:
         """Begin a new segment, so that all that is there can be sealed by `maintain`."""
@@ -368,3 +383,7 @@ def _locked(directory: Path) -> int:
             f"the log in {named(str(directory), 200)} is used by another process: end that first"
         ) from None
     return file
+
+
+def _publication(record: Record) -> Publication:
+    return record.publisher, record.event_id, record.offset, record.version

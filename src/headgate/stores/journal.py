@@ -26,6 +26,7 @@ _FORMAT: Final = 1
 _HEAD: Final = Layout(">16sIQQ8s")
 """Magic, format, number, bytes of the segment before it, and chance; a checksum follows."""
 HEAD_BYTES: Final = _HEAD.size + 4
+_SEARCHED_BYTES: Final = 2**20
 
 
 def segment_name(number: int) -> str:
@@ -94,12 +95,8 @@ def scan(data: bytes, head: Head, *, is_last: bool) -> Scan:
         after = _mark_after(data, head.chance, at)
         if after is None and is_last:
             break
-        seeming_end, seeming = guessed(data, at)
-        # Its length can be relied on if something whole follows; else go on at the next mark.
-        limit = after or len(data)
-        follows = seeming_end < limit and next(whole(data, seeming_end), None) is not None
-        end = seeming_end if follows else limit
-        damages.append(_damage(file, at, end, seeming))
+        end = _whole_after(data, at, after or len(data))
+        damages.append(_damage(file, at, end, guessed(data, at, end)))
         at = end
     return Scan(placed, at, tuple(damages))
 
@@ -109,6 +106,14 @@ def _damage(file: str, start: int, end: int, seeming: Entry | None) -> Damage:
     if isinstance(seeming, Record):
         return Damage(file, because, seeming.stream, seeming.offset, seeming.offset)
     return Damage(file, because)
+
+
+def _whole_after(data: bytes, at: int, limit: int) -> int:
+    """Where something whole stands again behind a damaged place, or the limit."""
+    for start in range(at + 1, min(limit, at + _SEARCHED_BYTES)):
+        if next(whole(data, start), None) is not None:
+            return start
+    return limit
 
 
 def _mark_after(data: bytes, chance: bytes, at: int) -> int | None:

@@ -30,6 +30,11 @@ CREATE TABLE IF NOT EXISTS state (
 );
 """
 
+_MACHINE: Final = tuple(
+    f"SQLITE_{name}" for name in ("IOERR", "FULL", "CANTOPEN", "READONLY", "PERM", "BUSY", "NOMEM")
+)
+"""What SQLite says when nothing is wrong with the file."""
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode_record = msgspec.msgpack.Decoder(Record).decode
 
@@ -58,6 +63,9 @@ class KeptValues:
         all_ends = {**self.ends, **ends}
         digest = _digest(segment, present, all_ends)
         with _explaining(), closing(self._connected()) as connection:
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self._synchronous else 'OFF'}")
+            connection.executescript(_SCHEMA)
             connection.execute("BEGIN IMMEDIATE")
             for key, value in changes.items():
                 if value is None:
@@ -87,25 +95,31 @@ class KeptValues:
     def _load(self) -> None:
         try:
             with closing(self._connected()) as connection:
+                if not connection.execute("SELECT 1 FROM sqlite_master").fetchall():
+                    return  # it was being made: nothing was ever stored in it
                 self.kept = dict(connection.execute("SELECT key, value FROM kept"))
                 self.ends = {
                     stream: _decode_record(record)
                     for stream, record in connection.execute("SELECT stream, record FROM ends")
                 }
                 state = connection.execute("SELECT segment, digest FROM state").fetchall()
-            self.segment, digest = state[0] if state else (0, None)
-            found = _digest(self.segment, self.kept, self.ends) if state else None
-        except (sqlite3.Error, msgspec.MsgspecError, ValueError, TypeError, OverflowError) as said:
+            self.segment, digest = state[0] if state else (0, _digest(0, {}, {}))
+            found = _digest(self.segment, self.kept, self.ends)
+        except sqlite3.Error as problem:
+            if _name(problem).startswith(_MACHINE):
+                raise LogError(f"`{FILE}` can't be opened ({problem}): check its disk") from problem
+            raise _damaged(f"it can't be read ({problem})") from None
+        except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as said:
             raise _damaged(f"it can't be read ({said})") from None
-        if found != digest or (not state and (self.kept or self.ends)):
+        if found != digest:
             raise _damaged("it doesn't hold what was stored")
 
     def _connected(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._file, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchall()
-            connection.execute(f"PRAGMA synchronous = {'FULL' if self._synchronous else 'OFF'}")
-            connection.executescript(_SCHEMA)
+            # Nobody else opens it. So it needs no file for what is shared, which a full disk has
+            # no room for.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
         except BaseException:
             connection.close()
             raise
@@ -114,7 +128,7 @@ class KeptValues:
 
 def _digest(segment: int, kept: Mapping[str, bytes], ends: Mapping[str, Record]) -> bytes:
     return sha256(
-        _encode([segment, sorted(kept.items()), [one for _, one in sorted(ends.items())]])
+        _encode([segment, sorted(kept.items()), [[name, ends[name]] for name in sorted(ends)]])
     ).digest()
 
 
@@ -130,8 +144,12 @@ def _explaining() -> Iterator[None]:
         raise _explained(problem) from problem
 
 
+def _name(problem: sqlite3.Error) -> str:
+    return str(getattr(problem, "sqlite_errorname", ""))
+
+
 def _explained(problem: sqlite3.Error) -> LogError:
-    name = getattr(problem, "sqlite_errorname", "")
+    name = _name(problem)
     if name.startswith("SQLITE_FULL"):
         return StoreFullError(f"the log is full: `{FILE}`: {problem}: make room on its disk")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):

@@ -83,7 +83,8 @@ def read_manifest(directory: Path) -> Manifest | None:
 def write_manifest(directory: Path, files: Files, manifest: Manifest) -> None:
     """Put a manifest in the place of the one before."""
     new = directory / _NEW
-    new.unlink(missing_ok=True)
+    if new.exists():  # from an attempt that was broken off
+        files.remove(new)
     write_new(files, new, manifest.packed())
     files.rename(new, directory / FILE)
     files.sync_directory(directory)

@@ -63,13 +63,12 @@ class Replay:
         return replay
 
     def add(self, number: int, found: Scan) -> None:
+        self.damages += found.damages
         for placed in found.placed:
             if isinstance(placed.write, Kept):
                 apply_kept(self.kept, placed.write)
             else:
                 self._add_record(number, placed.start, placed.bytes, placed.write)
-        named = {(one.stream, one.first) for one in self.damages}
-        self.damages += [one for one in found.damages if (one.stream, one.first) not in named]
 
     def _add_record(self, number: int, start: int, size: int, record: Record) -> None:
         held = self.holdings.get(record.stream)
@@ -90,9 +89,15 @@ class Replay:
             self.records += 1
 
     def _miss(self, number: int, expected: int, record: Record) -> None:
-        file = f"journal/{segment_name(number)}"
-        because = f"offset {record.offset} of `{record.incarnation}` follows"
         last = max(expected, record.offset - 1)
+        if any(
+            one.stream == record.stream and one.first == expected and one.last == last
+            for one in self.damages
+        ):
+            return
+        # Where something is damaged, what is missing was there.
+        file = self.damages[-1].file if self.damages else f"journal/{segment_name(number)}"
+        because = f"offset {record.offset} of `{record.incarnation}` follows"
         self.damages.append(Damage(file, because, record.stream, expected, last))
 
     def check(self) -> None:

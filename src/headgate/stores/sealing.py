@@ -7,6 +7,7 @@ afterwards the files do; what was broken off is done again or taken away.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -85,7 +86,8 @@ def seal_stream(
     try:
         write_new(files, path, data)
     except OSError:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            files.remove(path)
         raise
     files.sync_directory(folder)
     return Sealed(
