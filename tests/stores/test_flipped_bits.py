@@ -134,8 +134,10 @@ def test_each_record_of_the_journal_is_named_by_its_stream_and_offset(
                 # Behind the last one nothing says which it was, if it can't be read at all.
                 is_last = (one.stream, one.offset) in ends
                 assert any(
-                    ((damage.stream, damage.file) == (one.stream, f"journal/{path.name}")
-                    and (damage.first or 0) <= one.offset <= (damage.last or 0))
+                    (
+                        (damage.stream, damage.file) == (one.stream, f"journal/{path.name}")
+                        and (damage.first or 0) <= one.offset <= (damage.last or 0)
+                    )
                     or (is_last and damage.file == f"journal/{path.name}")
                     for damage in raised.value.damages
                 ), (one.offset, place - start, raised.value.damages)

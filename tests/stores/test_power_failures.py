@@ -82,7 +82,10 @@ class Life:
     def maintain(self, now_us: int = 0) -> None:
         if now_us:
             self.removing_at = len(self.files.operations)
-        assert self.log.maintain(now_us, {}).problem is None
+        done = self.log.maintain(now_us, {})
+        assert done.problem is None
+        for stream, up_to in done.cuts.items():
+            self.log.remove(stream, up_to)
 
     def check(self, log: DiskLog, done: int) -> int:
         """What this log shows may be there after so many operations; the writes that it shows."""

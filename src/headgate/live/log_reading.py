@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import final
 
 from headgate.broker.effects import MayRemove, Read, Remove
 from headgate.log.records import Record
-from headgate.log.store import LogStore
+from headgate.log.store import LogStore, StoreFullError
 
 READERS = 2
 
@@ -32,7 +33,9 @@ class LogReading:
     async def remove(self, effect: Remove) -> None:
         loop = asyncio.get_running_loop()
         for stream, up_to in effect.up_to.items():
-            await loop.run_in_executor(self._threads, self._log.remove, stream, up_to)
+            # On a full disk even this may have no room: it stays, and nobody is shown it.
+            with suppress(StoreFullError):
+                await loop.run_in_executor(self._threads, self._log.remove, stream, up_to)
 
     def ask(self) -> asyncio.Future[Mapping[str, int]]:
         """What may be removed, as soon as the core says so."""

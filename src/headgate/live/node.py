@@ -217,9 +217,8 @@ class Node:
         for client in list(self._clients.values()):
             self._lose(client, "the broker is stopping")
         await self._settle()
+        await self._finish()
         await self.links.stop()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_S)
         await self._settle()
         self._silence()
         await asyncio.to_thread(self._disk.stop)
@@ -234,6 +233,14 @@ class Node:
         if self._disk is not None:
             await asyncio.to_thread(self._disk.abandon)
         await self._let_go()
+
+    async def _finish(self) -> None:
+        """Until what is under way in the ACL database and the log is done, one thing by another."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+                    await self._settle()
 
     def fall_silent(self) -> None:
         """From this moment on nothing is decided, sent or told any more."""
@@ -528,7 +535,12 @@ class Node:
 
     def _keep_starting_point(self, effect: KeepStartingPoint) -> None:
         assert self.policy is not None
-        self._begin(self.policy.keep_starting_point(effect.version, effect.stream, effect.offset))
+        self._begin(self._keep_in_database(effect))
+
+    async def _keep_in_database(self, effect: KeepStartingPoint) -> None:
+        assert self.policy is not None
+        await self.policy.keep_starting_point(effect.version, effect.stream, effect.offset)
+        self._give(Broker.starting_point_kept, effect.version, effect.stream)
 
     def _tell(self, effect: Tell) -> None:
         if effect.client == CLIENT:

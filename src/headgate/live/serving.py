@@ -15,8 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import final
 
-from prometheus_client import CollectorRegistry
-
 from headgate.live.certificates import (
     authority,
     broker_of,
@@ -36,6 +34,7 @@ from headgate.live.config_problems import port_problems
 from headgate.live.identities import Identities, provide_admin_token
 from headgate.live.links import LinkTls, TcpLinks
 from headgate.live.logs import log
+from headgate.live.metrics import registry_of
 from headgate.live.node import Node
 from headgate.live.private_files import DirectoryLock, make_directory
 from headgate.live.web.limits import WebLimits
@@ -116,7 +115,7 @@ class Serving:
             self._identities,
             web_settings(config),
             tls=self._tls,
-            registry=CollectorRegistry(),
+            registry=registry_of(self.node),
         )
         await self.web.start()
 
@@ -131,7 +130,7 @@ class Serving:
 
     async def until_ready(self) -> None:
         """Until it knows the policy and may decide by it."""
-        while not getattr(self.node, "status", lambda: type("S", (), {"ready": True}))().ready:
+        while not self.node.status().ready:
             await asyncio.sleep(READY_LOOK_S)
 
     @property
@@ -205,11 +204,12 @@ class Serving:
             log.error("the log isn't maintained", problem=done.problem)
         if done.sealed:
             log.info("segments are sealed", files=len(done.sealed))
-        streams = {one.stream for one in done.removed}
-        if streams:
-            gone = {stream: self._log.first(stream) - 1 for stream in streams}
-            log.info("old records are removed", up_to=gone)
-            self.node.remove(gone)
+        if done.held_back:
+            held = {one.stream: one.last for one in reversed(done.held_back)}
+            log.warning("durable subscribers hold old records back", first_up_to=held)
+        if done.cuts:
+            log.info("old records are removed", up_to=done.cuts)
+            self.node.remove(done.cuts)
 
 
 def log_options(config: Config) -> LogOptions:

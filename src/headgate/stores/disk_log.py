@@ -263,7 +263,7 @@ class DiskLog:
     # One thread maintains, while the others write and read.
 
     def maintain(self, now_us: int, owed: Mapping[str, int]) -> Maintenance:
-        """Remove what may go, then make Parquet of the full segments.
+        """Make Parquet of the full segments, and say what may go: `remove` removes it.
 
         `owed` says, by stream, up to where all its durable subscribers have got; a stream without
         any isn't in it. What keeps something from being done now is told, and doesn't raise.
@@ -275,12 +275,12 @@ class DiskLog:
             problem: str | None = None
             damages: tuple[Damage, ...] = ()
             try:
-                chosen = self._maintainer.retain(
-                    self.size_bytes, now_us, owed, self.options.retention
-                )
                 self._end_old_segment(now_us)
                 while (number := self._maintainer.next_to_seal()) < self._journal.number:
                     sealed += self._maintainer.seal(number, self.options.row_group_rows)
+                chosen = self._maintainer.removable(
+                    self.size_bytes, now_us, owed, self.options.retention
+                )
             except DamagedLogError as damaged_log:
                 problem, damages = str(damaged_log), damaged_log.damages
             except StoreFullError as full:
@@ -293,6 +293,19 @@ class DiskLog:
             return Maintenance(
                 tuple(sealed), chosen.files, chosen.owed, chosen.held_back, damages, problem
             )
+
+    def remove(self, stream: str, up_to: int) -> None:
+        with self._maintaining:
+            self._check_unbroken()
+            try:
+                self._maintainer.remove(stream, up_to)
+            except StoreFullError:
+                raise
+            except OSError as failed:
+                raise LogError(self._failed(failed)) from failed
+            except LogBrokenError as broken:
+                self._broken = broken
+                raise
 
     def end_segment(self) -> None:
         """Begin a new segment, so that all that is there can be sealed by `maintain`."""

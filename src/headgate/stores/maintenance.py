@@ -1,4 +1,4 @@
-"""What is done beside the writing? Full segments are sealed, and what is old enough goes.
+"""What is done beside the writing? Full segments are sealed, and what is to go goes.
 
 Readers go on all the while: they are shown a sealed file and no longer the journal, or a file no
 longer, in one moment; who had found the way to a file that went away looks again.
@@ -36,15 +36,21 @@ class Maintenance:
     """What was done."""
 
     sealed: tuple[Sealed, ...] = ()
-    removed: tuple[Sealed, ...] = ()
+    may_go: tuple[Sealed, ...] = ()
+    """What is old, or too much: it is removed once everybody has been told."""
     taken_though_owed: tuple[Sealed, ...] = ()
-    """Of what was removed: what a durable subscriber hadn't got; it has to be told."""
+    """Of these, what a durable subscriber hasn't got."""
     held_back: tuple[Sealed, ...] = ()
     """What would have gone if no durable subscriber were owed it."""
     damaged: tuple[Damage, ...] = ()
     """Why a segment can't be sealed: it stays in the journal."""
     problem: str | None = None
     """Why not everything was done; it is tried again the next time."""
+
+    @property
+    def cuts(self) -> dict[str, int]:
+        """By stream, up to where its records may go."""
+        return {one.stream: one.last for one in self.may_go}
 
 
 @final
@@ -106,24 +112,29 @@ class Maintainer:
             self._sizes.pop(number, None)
         return sealed
 
-    def retain(
+    def removable(
         self, log_bytes: int, now_us: int, owed: Mapping[str, int], retention: Retention
     ) -> Removable:
-        """Remove what is old enough, or too much."""
-        chosen = removable(self.manifest.files, log_bytes, now_us, owed, retention)
-        if chosen.files:
-            gone = set(chosen.files)
-            left = tuple(one for one in self.manifest.files if one not in gone)
-            self._replace_manifest(left, self.manifest.sealed_through)
-            with self._lock:
-                for stream in {one.stream for one in gone}:
-                    held = self._held[stream]
-                    held.sealed = [one for one in held.sealed if one not in gone]
-            for one in chosen.files:
-                self._files.remove(self._directory / one.path)
-            for folder in {(self._directory / one.path).parent for one in chosen.files}:
-                self._files.sync_directory(folder)
-        return chosen
+        """What is old enough, or too much."""
+        return removable(self.manifest.files, log_bytes, now_us, owed, retention)
+
+    def remove(self, stream: str, up_to: int) -> None:
+        """Remove the files of a stream that hold nothing behind an offset, but for its last one."""
+        files = sorted(
+            (one for one in self.manifest.files if one.stream == stream), key=lambda one: one.first
+        )
+        gone = {one for one in files[:-1] if one.last <= up_to}
+        if not gone:
+            return
+        left = tuple(one for one in self.manifest.files if one not in gone)
+        self._replace_manifest(left, self.manifest.sealed_through)
+        with self._lock:
+            held = self._held[stream]
+            held.sealed = [one for one in held.sealed if one not in gone]
+        for one in gone:
+            self._files.remove(self._directory / one.path)
+        for folder in {(self._directory / one.path).parent for one in gone}:
+            self._files.sync_directory(folder)
 
     def _replace_manifest(self, files: tuple[Sealed, ...], sealed_through: int) -> None:
         new = msgspec.structs.replace(self.manifest, files=files, sealed_through=sealed_through)
