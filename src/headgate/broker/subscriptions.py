@@ -116,8 +116,6 @@ class Subscriptions:
             return  # what became of it on another stream has ended it
         if stream in subscribed.deliveries or not self._may_reach(subscribed, stream):
             return
-        if subscribed not in self._all:
-            return  # beginning on the stream before has shown that it is over
         feed = self._streams.feed(stream) if self._is_published(subscribed, stream) else None
         if feed is None:
             return
