@@ -1,6 +1,10 @@
 """Do the file, the environment and the command line say together what a broker does?"""
 
+import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +20,9 @@ from headgate.live.config import (
     with_section,
 )
 from headgate.live.reading import ConfigError
+from headgate.live.sections import Section
 
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 NETWORK = """
 data = "kept"
 [network]
@@ -189,3 +195,19 @@ def test_one_section_may_be_changed() -> None:
     changed = with_section(Config(), "http", port=0)
     assert changed.http.port == 0
     assert changed.links == Config().links
+
+
+def test_the_documentation_lists_every_setting_with_its_default() -> None:
+    rows = re.findall(r"^\| `([a-z_.]+)` \| `([^`]*)` \| ", OPERATIONS.read_text(), re.MULTILINE)
+    documented = {place: tomllib.loads(f"x = {default}")["x"] for place, default in rows}
+    assert len(documented) == len(rows)
+    assert documented == dict(defaults(Config(), Config))
+
+
+def defaults(section: Any, kind: type[Section], place: str = "") -> Iterator[tuple[str, object]]:
+    for key in kind.__struct_fields__:
+        value, at = getattr(section, key), f"{place}.{key}" if place else key
+        if isinstance(value, Section):
+            yield from defaults(value, type(value), at)
+        else:
+            yield at, list(value) if isinstance(value, tuple) else value

@@ -90,6 +90,8 @@ class Rest:
             connection.request(method, parts.path + path, content, headers)
             answer = connection.getresponse()
             reply = answer.read(REPLY_BYTES_MAX + 1)
+            if answer.length and len(reply) <= REPLY_BYTES_MAX:
+                raise http.client.IncompleteRead(reply, answer.length)
         except (OSError, http.client.HTTPException) as problem:
             raise self._no_answer(method, problem) from None
         finally:

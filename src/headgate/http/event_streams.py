@@ -12,6 +12,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from headgate.http.socket_messages import NOTHING
+
 CONTENT_TYPE: Final = "text/event-stream"
 LAST_EVENT_ID: Final = "Last-Event-ID"
 HEARTBEAT: Final = b":\n\n"
@@ -33,9 +35,9 @@ class Delivery(Struct, frozen=True, omit_defaults=True):
     incarnation: str
     offset: int
     version: int
-    event: Raw = Raw()
+    event: Raw = NOTHING
     payload_base64: bytes | None = None
-    known: Raw = Raw()
+    known: Raw = NOTHING
     """A JSON object: what the broker knows of the event, as far as the reader may see it."""
 
 

@@ -29,6 +29,10 @@ Offsets = Annotated[dict[ShortText, Offset], Meta(max_length=1_024)]
 Cursor = Annotated[str, Meta(max_length=65_536)]
 
 
+NOTHING: Final = Raw()
+"""No JSON at all: only this very object is left out of what is written."""
+
+
 class SocketError(HeadgateError, ValueError):
     """A text is no message of this protocol."""
 
@@ -41,7 +45,7 @@ class Publish(Struct, frozen=True, tag_field="do", tag="publish", forbid_unknown
     """Publish an event: JSON in `event`, or other bytes in `payload_base64`."""
 
     request: Number
-    event: Raw = Raw()
+    event: Raw = NOTHING
     payload_base64: bytes | None = None
     id: ShortText = ""
     """The event's id: a repeated publication is known by it. None, and nothing is known."""
@@ -154,9 +158,9 @@ class Delivery(Struct, frozen=True, tag_field="is", tag="delivery", omit_default
     incarnation: str
     offset: int
     version: int
-    event: Raw = Raw()
+    event: Raw = NOTHING
     payload_base64: bytes | None = None
-    known: Raw = Raw()
+    known: Raw = NOTHING
     """A JSON object: what the broker knows of the event, as far as the reader may see it."""
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
+from socket import SO_RCVBUF, SOL_SOCKET, socket
 from typing import Any
 
 import aiohttp
+import msgspec
 
 from headgate import Action, Batch, Grant, Rule
 from headgate.broker.settings import Settings
 from headgate.broker.topology import Topology
 from headgate.http import shapes
+from headgate.http.socket_messages import PROTOCOL
 from headgate.live.identities import Credentials, Identity, NotAuthenticatedError, Token
 from headgate.live.node import Node
 from headgate.live.web.limits import WebLimits
@@ -26,10 +31,14 @@ from headgate.log.memory import MemoryLog
 from headgate.stores.opening import open_acl_store
 
 PASSWORD = "correct horse"
-ADMIN = aiohttp.BasicAuth("ann", PASSWORD)
-JANE = aiohttp.BasicAuth("jane", PASSWORD)
-TOM = aiohttp.BasicAuth("tom", PASSWORD)
-AUDITOR = aiohttp.BasicAuth("audrey", PASSWORD)
+
+
+def basic(name: str, password: str = PASSWORD) -> dict[str, str]:
+    """The header of somebody with a name and a password."""
+    return {"Authorization": "Basic " + b64encode(f"{name}:{password}".encode()).decode()}
+
+
+ADMIN, AUDITOR, JANE, TOM = map(basic, ("ann", "audrey", "jane", "tom"))
 WAIT_S = 20.0
 """Nothing takes so long; what does, is stuck."""
 
@@ -114,6 +123,70 @@ class Reports:
 
 
 @dataclass
+class Talk:
+    """One end of a WebSocket: what comes is told one by one, arrays or not."""
+
+    socket: aiohttp.ClientWebSocketResponse
+    told: list[Any] = field(default_factory=list)
+
+    async def say(self, *messages: object) -> None:
+        await self.socket.send_str(msgspec.json.encode(list(messages)).decode())
+
+    async def next(self, kind: str) -> Any:
+        """The next message of this kind, those before it passed over."""
+        while True:
+            found = await self.any()
+            if found["is"] == kind:
+                return found
+
+    async def any(self) -> Any:
+        async with asyncio.timeout(WAIT_S):
+            while not self.told:
+                message = await self.socket.receive()
+                assert message.type is aiohttp.WSMsgType.TEXT, message
+                said = msgspec.json.decode(message.data)
+                self.told += said if isinstance(said, list) else [said]
+        return self.told.pop(0)
+
+    async def close_code(self) -> int | None:
+        """The code with which the other end closes; what comes before it is passed over."""
+        async with asyncio.timeout(WAIT_S):
+            async for _ in self.socket:
+                pass
+        return self.socket.close_code
+
+
+@dataclass
+class Heard:
+    """What comes as Server-Sent Events."""
+
+    answer: aiohttp.ClientResponse
+
+    async def next(self) -> tuple[str, str, Any]:
+        """Name, id and data of the next event that has data."""
+        name, number, data = "message", "", None
+        async with asyncio.timeout(WAIT_S):
+            while line := (await self.answer.content.readline()).decode():
+                field_, _, value = line.rstrip("\n").partition(": ")
+                if field_ == "event":
+                    name = value
+                elif field_ == "id":
+                    number = value
+                elif field_ == "data":
+                    data = msgspec.json.decode(value)
+                elif not line.strip() and data is not None:
+                    return name, number, data
+        raise EOFError
+
+    async def named(self, name: str) -> tuple[str, Any]:
+        """Id and data of the next event of a name."""
+        while True:
+            found, number, data = await self.next()
+            if found == name:
+                return number, data
+
+
+@dataclass
 class Site:
     """A broker that is served, and a client for it."""
 
@@ -129,13 +202,40 @@ class Site:
         return f"{self.scheme}://127.0.0.1:{self.server.port}"
 
     async def ask(
-        self, method: str, path: str, auth: aiohttp.BasicAuth | None = JANE, **more: Any
+        self,
+        method: str,
+        path: str,
+        who: Mapping[str, str] = JANE,
+        headers: Mapping[str, str] | None = None,
+        **more: Any,
     ) -> tuple[int, Any]:
         """The status of an answer, and what it says."""
-        async with self.http.request(method, self.url + path, auth=auth, **more) as answer:
+        said = {**who, **(headers or {})}
+        if isinstance(more.get("data"), bytes):
+            more["data"] = BytesIO(more["data"])  # or aiohttp warns of large ones
+        async with self.http.request(method, self.url + path, headers=said, **more) as answer:
             text = await answer.read()
             is_json = "json" in answer.headers.get("Content-Type", "")
-            return answer.status, (await answer.json(content_type=None) if is_json else text)
+            return answer.status, (msgspec.json.decode(text) if is_json else text)
+
+    @asynccontextmanager
+    async def talk(self, who: Mapping[str, str] = JANE, **more: Any) -> AsyncIterator[Talk]:
+        """A WebSocket of somebody."""
+        async with self.http.ws_connect(
+            self.url + "/v1/socket", headers=who, protocols=(PROTOCOL,), **more
+        ) as socket:
+            yield Talk(socket)
+
+    @asynccontextmanager
+    async def listen(
+        self, who: Mapping[str, str] = JANE, headers: Mapping[str, str] | None = None, **said: str
+    ) -> AsyncIterator[Heard]:
+        """Server-Sent Events for somebody."""
+        async with self.http.get(
+            self.url + "/v1/subscribe", params=said, headers={**who, **(headers or {})}
+        ) as answer:
+            assert answer.status == 200, await answer.text()
+            yield Heard(answer)
 
     async def grant(self, *rules: Rule) -> int:
         batch = Batch(tuple(map(Grant, rules)), "root", datetime.now(UTC))
@@ -179,6 +279,28 @@ async def site(
         await server.stop()
         await node.stop()
         acl.close()
+
+
+async def stuck(made: Site, path: str, who: Mapping[str, str] = JANE, *texts: bytes) -> socket:
+    """Somebody who asks for something, by WebSocket if texts follow, and reads no answer."""
+    quiet = socket()
+    quiet.setsockopt(SOL_SOCKET, SO_RCVBUF, 4_096)
+    quiet.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(quiet, ("127.0.0.1", made.server.port))
+    lines = [f"GET {path} HTTP/1.1", "Host: x", f"Authorization: {who['Authorization']}"]
+    if texts:
+        lines += [
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Version: 13",
+            f"Sec-WebSocket-Key: {b64encode(bytes(16)).decode()}",
+        ]
+    await loop.sock_sendall(quiet, "\r\n".join([*lines, "", ""]).encode())
+    for text in texts:
+        assert len(text) < 126
+        await loop.sock_sendall(quiet, bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text)
+    return quiet
 
 
 async def until(is_so: Any) -> None:

@@ -56,6 +56,10 @@ class Application:
         self._router = Router(ROUTES)
         self._bodies = Bodies(limits.bodies_bytes)
 
+    @property
+    def bodies_bytes(self) -> int:
+        return self._bodies.bytes
+
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever happens."""
         connection = request.protocol

@@ -109,6 +109,11 @@ class WebServer:
     def connections(self) -> int:
         return self._accepting.open if self._accepting is not None else 0
 
+    @property
+    def bodies_bytes(self) -> int:
+        """How much of the bodies of requests is here now."""
+        return self._application.bodies_bytes
+
     async def start(self) -> None:
         settings = self._settings
         self._server = Server(self._application.handle, settings.limits, asyncio.get_running_loop())

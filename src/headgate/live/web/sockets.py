@@ -114,7 +114,7 @@ class Socket:
     def _subscribe(self, message: said.Subscribe) -> None:
         try:
             wanted = Filter.parse(message.filter) if message.filter else Filter.everything()
-            after = offsets_of(self._node, positions_of(message.after))
+            after = offsets_of(self._node, positions_of(self._node, message.after))
         except (HeadgateError, CursorError) as problem:
             self._refuse(message.request, str(problem))
             return

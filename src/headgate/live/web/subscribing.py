@@ -52,7 +52,7 @@ class Subscribing:
     async def subscribe(self, asked: Asked) -> Answer:
         said = asked.said
         wanted = Filter.parse(said["filter"]) if said.get("filter") else Filter.everything()
-        seen = positions_of(said.get(events.LAST_EVENT_ID) or said.get("from"))
+        seen = positions_of(self._node, said.get(events.LAST_EVENT_ID) or said.get("from"))
         stream = EventStream(
             self._node, asked.identity.principal, asked.connection, self._limits,
             seen=seen, durable=said.get("durable"),
