@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Self, final
 
 import msgspec
+from msgspec import Struct
 
 from headgate.model import bodies
 from headgate.model.errors import EventError, named
@@ -25,8 +25,7 @@ _JSON_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Event:
+class Event(Struct, frozen=True, eq=False):
     """A frozen event; make one with `of`, `from_json` or `from_bytes`."""
 
     _values: dict[str, Value]
