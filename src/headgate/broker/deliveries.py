@@ -13,7 +13,7 @@ from headgate.broker.effects import Delivery
 from headgate.broker.feeds import Consumer, Offer
 from headgate.broker.interests import InterestSet
 from headgate.gate.delivery import Outcome, View, gate, gate_then_and_now
-from headgate.log.digests import RunningDigest, view_bytes
+from headgate.log.digests import RunningDigest
 from headgate.log.records import Record
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ class StreamDelivery(Consumer):
         if not self.digest.count:
             self.digest_from, self.digest_since = record.offset, now
         self.digest_to, self.digest_version = record.offset, record.version
-        self.digest = self.digest.add(record.offset, record.version, view_bytes(view.event))
+        view_bytes = self.subscriptions.view_bytes(view.event)
+        self.digest = self.digest.add(record.offset, record.version, view_bytes)
         self.outstanding.append(record.offset)
         self.subscribed.outstanding += 1
         self.subscriptions.delivered(self, record, now)

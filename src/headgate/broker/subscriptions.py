@@ -22,8 +22,9 @@ from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.settings import Settings
 from headgate.broker.streams import Streams
 from headgate.filters.filter import Filter
-from headgate.log.digests import RunningDigest
+from headgate.log.digests import RunningDigest, view_bytes
 from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, Record
+from headgate.model.events import Event
 from headgate.model.limits import FILTER_LIMITS
 from headgate.rights.effective import Rights
 from headgate.rights.restriction import restricted
@@ -92,6 +93,14 @@ class Subscriptions:
         self._unnoted: dict[StreamDelivery, None] = {}
         self._retry_at: int | None = None
         self._checkpoint_at: int | None = None
+        self._viewed: tuple[Event, bytes] | None = None
+        """The view that was digested last: often the next subscription has the very same."""
+
+    def view_bytes(self, view: Event) -> bytes:
+        """A view as its digest takes it."""
+        if self._viewed is None or self._viewed[0] is not view:
+            self._viewed = view, view_bytes(view)
+        return self._viewed[1]
 
     # beginning
 
