@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from headgate.broker.clock import Clock
 from headgate.broker.effects import Recovered
@@ -194,4 +193,4 @@ def test_the_event_of_a_record_is_the_one_that_was_published() -> None:
     kept = feed._cache[-1]
     assert "event" in kept.__dict__
     assert kept.event == pump.logs["p"].read("orders", 1, 1)[0].event
-    assert msgspec.structs.replace(kept).event == kept.event
+    assert replace(kept).event == kept.event
