@@ -28,6 +28,7 @@ def test_it_stops_with_everybody_told_and_the_port_free(tmp_path: Path) -> None:
             await again.start()
             made.server = again
             assert (await made.ask("GET", "/health/live"))[0] == 200
+            await again.stop()
 
     asyncio.run(play())
 
