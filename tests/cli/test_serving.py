@@ -31,7 +31,8 @@ class Up:
         self.child = subprocess.Popen(
             [sys.executable, "-c", program, "up", *words],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.directory,
-            env={**os.environ, "HEADGATE_HTTP_PORT": "0"}, pass_fds=fds,
+            pass_fds=fds,
+            env={**os.environ, "HEADGATE_HTTP_PORT": "0", "HEADGATE_LOGGING_LEVEL": "warning"},
         )  # fmt: skip
 
     def lines(self, last: str = LAST_LINE) -> str:

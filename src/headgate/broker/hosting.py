@@ -129,16 +129,14 @@ class Hosting:
         written = self._streams.get(stream)
         return written.feed if written is not None else None
 
-    def cut(self, up_to: Mapping[str, int]) -> dict[str, int]:
-        """Let streams begin later; the last record of each stays, for others follow it."""
+    def removable(self, up_to: Mapping[str, int]) -> dict[str, int]:
+        """What of it there still is to remove; the last record stays, for others follow it."""
         cut = {
             stream: min(offset, self.stored_end(stream) - 1)
             for stream, offset in up_to.items()
             if stream in self._streams
         }
-        cut = {stream: at for stream, at in cut.items() if at > self.removed.get(stream, 0)}
-        self.removed.update(cut)
-        return cut
+        return {stream: at for stream, at in cut.items() if at > self.removed.get(stream, 0)}
 
     def moment(self, now: int) -> datetime:
         """The time that a record bears which is written now."""

@@ -41,6 +41,7 @@ from headgate.live.web.limits import WebLimits
 from headgate.live.web.server import WebServer, WebSettings
 from headgate.model.errors import HeadgateError
 from headgate.stores.accounts import Accounts
+from headgate.stores.acl import AclStore
 from headgate.stores.disk_log import DiskLog
 from headgate.stores.log_options import LogOptions
 from headgate.stores.opening import open_acl_store
@@ -62,7 +63,10 @@ class Serving:
         self.boot = _boot()
         self.admin_token: Path | None = None
         """Where the token of whoever administers on this machine is."""
+        self._acl: AclStore | None = None
         self._maintaining: asyncio.Task[None] | None = None
+        self._held_back: dict[str, int] = {}
+        """What durable subscribers held back of each stream, when that was last said."""
 
     async def start(self) -> None:
         """Serve; a `HeadgateError` says why that can't be, and leaves nothing behind."""
@@ -93,8 +97,9 @@ class Serving:
         links = _links(config)
         self._log = await asyncio.to_thread(DiskLog, config.directory / "log", log_options(config))
         try:
-            acl = open_acl_store(config.policy_store) if config.hosts_policy else None
-            self.node = Node(core_settings(config), self._log, acl, self.boot, links=links)
+            if config.hosts_policy:
+                self._acl = await asyncio.to_thread(open_acl_store, config.policy_store)
+            self.node = Node(core_settings(config), self._log, self._acl, self.boot, links=links)
             await self.node.start()
             try:
                 await self._start_web()
@@ -103,7 +108,7 @@ class Serving:
                 raise
         except BaseException:
             await self._identities.close()
-            await asyncio.to_thread(self._log.close)
+            await self._close_stores()
             raise
         self._maintaining = asyncio.create_task(self._maintain())
 
@@ -173,7 +178,7 @@ class Serving:
                 "acknowledged is stored"
             ) from None
         finally:
-            await asyncio.to_thread(self._log.close)
+            await self._close_stores()
             self._accounts.close()
             self._lock.release()
 
@@ -185,6 +190,11 @@ class Serving:
         await self.web.stop()
         await self.node.stop()
         await self._identities.close()
+
+    async def _close_stores(self) -> None:
+        await asyncio.to_thread(self._log.close)
+        if self._acl is not None:
+            await asyncio.to_thread(self._acl.close)
 
     async def _maintain(self) -> None:
         """See to the log again and again, beside everything else."""
@@ -204,9 +214,10 @@ class Serving:
             log.error("the log isn't maintained", problem=done.problem)
         if done.sealed:
             log.info("segments are sealed", files=len(done.sealed))
-        if done.held_back:
-            held = {one.stream: one.last for one in reversed(done.held_back)}
+        held = {one.stream: one.last for one in reversed(done.held_back)}
+        if held and held != self._held_back:
             log.warning("durable subscribers hold old records back", first_up_to=held)
+        self._held_back = held
         if done.cuts:
             log.info("old records are removed", up_to=done.cuts)
             self.node.remove(done.cuts)
