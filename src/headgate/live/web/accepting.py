@@ -126,12 +126,11 @@ class Accepting:
         timing: dict[str, Any] = {}
         if self._tls is not None:
             timing["ssl_handshake_timeout"] = self._limits.request_s
+        # With TLS, uvloop gives back another protocol than the one that was made for it.
+        made = self._server()
         connection: Connection | None = None
         try:
-            _, made = await loop.connect_accepted_socket(
-                self._server, accepted, ssl=self._tls, **timing
-            )
-            assert isinstance(made, Connection)
+            await loop.connect_accepted_socket(lambda: made, accepted, ssl=self._tls, **timing)
             connection = made
         except OSError as problem:  # TLS that failed is one, too
             log.debug("no connection", address=host, because=str(problem))
