@@ -113,7 +113,7 @@ class Reports:
             known_streams=list(core.streams.names()),
             clients=self.node.clients,
             subscriptions=0,
-            log=shapes.LogStatus(0),
+            log=shapes.LogStatus(0, 0),
             policy=shapes.PolicyStatus(self.node.settings.policy_host),
             counts={},
         )
