@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from headgate.broker.effects import Lost, RequestRefused
+from headgate.broker.effects import Lost, RequestRefused, SubscriptionEnded
+from headgate.broker.questions import KeepPositions, question
 from headgate.broker.topology import Topology
+from headgate.peering.frames import Data, Frame, Request
 from tests.broker.pump import Pump, chain, network, nodes, reader, writer
+from tests.rights.policies import grant
 
 ALONE = Topology.alone("p")
 THREE = chain("p", "m", "s")
@@ -163,3 +166,120 @@ def test_a_subscription_to_what_cannot_be_read_ends_with_the_reason() -> None:
     eve = pump.connect("p", "eve")
     pump.publish("p", eve)
     assert pump.delivered("p", ann, "orders") == [11]
+
+
+# What was seen to break in simulated worlds.
+
+
+def without_records(frame: Frame) -> list[Frame]:
+    return [] if isinstance(frame, Data) and frame.record.stream == "orders" else [frame]
+
+
+def test_a_newcomer_starts_behind_a_gap_that_its_broker_has_not_reached() -> None:
+    pump = filled(THREE)
+    ann = pump.connect("s", "ann")
+    pump.subscribe("s", ann)
+    pump.tampers["p", "m"] = without_records
+    eve = pump.connect("p", "eve")
+    for _ in range(5):
+        pump.publish("p", eve)
+    pump.remove("p", orders=13)
+    late = pump.connect("s", "ann")
+    number = pump.subscribe("s", late)
+    assert pump.starts("s", late)[number, "orders"] == 13
+    assert lost(pump, "s", late) == []  # none of that was owed to it
+    del pump.tampers["p", "m"]
+    pump.wait(3)
+    assert pump.delivered("s", late, "orders") == [14, 15]
+
+
+def test_what_waits_for_a_cause_that_is_lost_comes_when_that_is_told() -> None:
+    streams = {"p": ("orders",), "q": ("replies",)}
+    changes = [*writer(), *reader("ann"), *reader("bob"), grant("bob", "publish")]
+    pump = network(nodes("p q", "s"), *changes, streams=streams)
+    bob, ann, eve = pump.connect("q", "bob"), pump.connect("s", "ann"), pump.connect("p", "eve")
+    pump.subscribe("q", bob)
+    pump.subscribe("s", ann, causal=True)
+    pump.tampers["p", "s"] = without_records
+    pump.publish("p", eve)
+    pump.publish("q", bob)
+    assert pump.delivered("s", ann) == []
+    pump.publish("p", eve)
+    pump.remove("p", orders=2)
+    assert lost(pump, "s", ann) == [("orders", 1, 2)]
+    assert pump.delivered("s", ann) == [2]
+    assert pump.delivered("s", ann, "replies") == [2]
+
+
+def test_a_start_that_is_moved_behind_a_gap_is_kept_before_it_is_told() -> None:
+    pump = network(THREE, *writer(), *reader("ann"), policy_host="m", streams={"p": ("orders",)})
+
+    def unkept(frame: Frame) -> list[Frame]:
+        asks = isinstance(frame, Request) and isinstance(question(frame.body), KeepPositions)
+        return [] if asks else [frame]
+
+    pump.tampers["s", "m"] = unkept
+    ann, eve = pump.connect("s", "ann"), pump.connect("p", "eve")
+    pump.subscribe("s", ann, durable="desk")
+    for _ in range(4):
+        pump.publish("p", eve)
+    pump.remove("p", orders=3)
+    assert lost(pump, "s", ann) == [("orders", 1, 3)]
+    assert pump.starts("s", ann) == {}
+    del pump.tampers["s", "m"]
+    pump.wait(2)
+    assert pump.delivered("s", ann, "orders") == [4, 5]
+    # Its client has acknowledged nothing, and may never have heard of it: it is told again.
+    again = pump.connect("s", "ann")
+    pump.subscribe("s", again, durable="desk")
+    assert lost(pump, "s", again) == [("orders", 1, 3)]
+    assert pump.delivered("s", again, "orders") == [4, 5]
+
+
+def test_what_could_not_be_announced_goes_when_it_can_be() -> None:
+    pump = filled(ALONE)
+    pump.slow_disk("p")
+    pump.fill_disk("p")
+    pump.remove("p", orders=5)
+    pump.sync_disk("p")
+    pump.free_disk("p")
+    pump.wait(2)
+    assert pump.logs["p"].first("orders") == 1
+    pump.remove("p", orders=5)
+    assert pump.logs["p"].first("orders") == 6
+
+
+def test_a_subscription_that_is_taken_over_at_once_is_told_no_more_after_its_end() -> None:
+    streams = {"p": ("alarms", "orders")}
+    pump = network(ALONE, *writer(), *reader("ann"), streams=streams)
+    eve = pump.connect("p", "eve")
+    for _ in range(3):
+        pump.publish("p", eve, stream="orders")
+    pump.remove("p", orders=3)
+    one, other = pump.connect("p", "ann"), pump.connect("p", "ann")
+    pump.slow_disk("p")
+    after = {"alarms": 0, "orders": 0}
+    pump.subscribe("p", one, durable="desk", after=after)
+    pump.subscribe("p", other, durable="desk", after=after)
+    pump.sync_disk("p")
+    pump.wait(2)
+    assert isinstance(pump.messages("p", one)[-1], SubscriptionEnded)
+    feed = pump.brokers["p"].hosting.feed("orders")
+    assert feed is not None
+    assert len(feed.consumers) == 1
+
+
+def test_a_durable_subscription_made_behind_the_end_of_a_stream_is_taken_up_again() -> None:
+    pump = filled(THREE)
+    for _ in range(2):
+        ann = pump.connect("s", "ann")
+        number = pump.subscribe("s", ann, durable="desk", after={"orders": 11})
+        pump.wait(3)
+        assert pump.starts("s", ann)[number, "orders"] == 11
+        pump.disconnect("s", ann)
+    ann, eve = pump.connect("s", "ann"), pump.connect("p", "eve")
+    pump.subscribe("s", ann, durable="desk")
+    for _ in range(3):
+        pump.publish("p", eve)
+    pump.wait(3)
+    assert pump.delivered("s", ann, "orders") == [12, 13]

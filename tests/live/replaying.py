@@ -8,6 +8,7 @@ is in SQLite. The loop's clock runs faster than the world's; it is what every ti
 from __future__ import annotations
 
 import asyncio
+import errno
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,7 @@ from headgate.broker.settings import Settings
 from headgate.live.clients import Client
 from headgate.live.links import LinkLimits, TcpLinks
 from headgate.live.node import Node
+from headgate.log.entries import Kept, Write, entry
 from headgate.log.memory import MemoryLog
 from headgate.log.records import Record
 from headgate.log.store import LogStore
@@ -50,6 +52,9 @@ from headgate.simulation.sessions import Session
 from headgate.simulation.timeline import SECOND
 from headgate.simulation.world import World
 from headgate.stores.acl import AclStore, StoreError
+from headgate.stores.disk_log import DiskLog
+from headgate.stores.files import RealFiles
+from headgate.stores.log_options import LogOptions
 from headgate.stores.opening import open_acl_store
 from tests.live.fast_loop import FastLoop
 from tests.live.link_certificates import Authority
@@ -57,6 +62,7 @@ from tests.live.nodes import Disk
 from tests.live.roads import Roads
 
 CALM_US_MAX = 150 * SECOND
+SEGMENT_BYTES = 8_192
 _LOOK_S = 0.25
 _DIAL_S = 2.0
 
@@ -68,6 +74,7 @@ class Place:
         self.directory = directory
         self.authority = authority
         self.failed: BaseException | None = None
+        self.logs = 0
 
     def fail(self, problem: BaseException) -> None:
         if self.failed is None:
@@ -123,36 +130,60 @@ class RealTime:
         self._plan()
 
 
+class FillableFiles(RealFiles):
+    """A disk without room when the schedule says so."""
+
+    full = False
+
+    def write(self, file: int, data: bytes | memoryview, at: int) -> int:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(file, data, at)
+
+
 class WatchedLog(Disk):
-    """A log that says what was synced, and is full or slow when the schedule says so."""
+    """A log that says what was synced, and takes its time when the schedule says so."""
 
     def __init__(self, log: LogStore) -> None:
         super().__init__(log)
-        self.full = False
+        self.files: FillableFiles | None = None
         self.synced: deque[Record] = deque()
-        self._unsynced: list[Record] = []
+        self.unsynced: list[Write] = []
         self.delay_s: Callable[[], float] = lambda: 0.0
+        self._full = False
+
+    @property
+    def full(self) -> bool:
+        return self._full
+
+    @full.setter
+    def full(self, full: bool) -> None:
+        self._full = full
+        if self.files is not None:
+            self.files.full = full
+        else:
+            assert isinstance(self.log, MemoryLog)
+            self.log.full = full
 
     def append(self, records: Sequence[Record]) -> None:
         super().append(records)
-        self._unsynced += records
+        self.unsynced += records
 
-    def forget_unsynced(self) -> None:
-        self._unsynced = []
+    def keep(self, key: str, value: bytes | None) -> None:
+        super().keep(key, value)
+        self.unsynced.append(Kept(key, value))
 
     def sync(self) -> None:
         time.sleep(self.delay_s())
-        unsynced, self._unsynced = self._unsynced, []
-        if isinstance(self.log, MemoryLog):
-            self.log.full = self.full
+        unsynced, self.unsynced = self.unsynced, []
         super().sync()
-        self.synced.extend(unsynced)
+        self.synced.extend(write for write in unsynced if isinstance(write, Record))
 
 
-class RealDisk:
-    """A broker's disk: what a crash leaves of it is what the next process finds."""
+class MemoryDisk:
+    """A broker's disk in memory, of which a crash leaves what its chance says."""
 
-    def __init__(self, timeline: RealTime, chance: Random, sync_us: int, read_us: int) -> None:
+    def __init__(self, place: Place, _: Any, chance: Random, __: int, ___: int) -> None:
         self.memory = MemoryLog()
         self.log = WatchedLog(self.memory)
         self.sync_us = 0
@@ -162,7 +193,46 @@ class RealDisk:
     def crash(self) -> None:
         """The process is gone, with a part of what it wrote and didn't sync."""
         self.memory.crash(self._chance)
-        self.log.forget_unsynced()
+        self.log.unsynced = []
+
+    def close(self) -> None:
+        pass
+
+
+class RealDisk:
+    """A broker's log in a directory; a crash leaves what was synced, and a torn tail."""
+
+    def __init__(self, place: Place, _: Any, chance: Random, __: int, ___: int) -> None:
+        place.logs += 1
+        self._directory = place.directory / f"log{place.logs}"
+        self._chance = chance
+        self.sync_us = 0
+        self._files = FillableFiles()
+        self.log = WatchedLog(self._open())
+        self.log.files = self._files
+        self.torn_bytes = 0
+
+    def _open(self) -> DiskLog:
+        options = LogOptions(segment_bytes=SEGMENT_BYTES)
+        return DiskLog(self._directory, options, self._files)
+
+    def crash(self) -> None:
+        self.close()
+        unsynced, self.log.unsynced = self.log.unsynced, []
+        tail = b"".join(map(entry, unsynced))
+        newest = max((self._directory / "journal").iterdir())
+        with newest.open("ab") as journal:
+            journal.write(tail[: self._chance.randrange(len(tail) + 1)])
+        full, self._files.full = self._files.full, False
+        opened = self._open()
+        self._files.full = full
+        self.torn_bytes += opened.recovery.torn_bytes
+        self.log.log = opened
+
+    def close(self) -> None:
+        found = self.log.log
+        assert isinstance(found, DiskLog)
+        found.close()
 
 
 class WatchedStore:
@@ -270,7 +340,7 @@ class RealMachine:
         _: Any,
         timeline: RealTime,
         network: Roads,
-        disk: RealDisk,
+        disk: MemoryDisk | RealDisk,
         clock: Clock,
         database: RealDatabase | None,
         wire: Any,
@@ -427,6 +497,7 @@ class RealMachine:
             self.drain()
         if self._store is not None:
             self._store.close()
+        self.disk.close()
 
     # What is seen of it.
 
@@ -591,15 +662,17 @@ _TASKS: set[asyncio.Task[None]] = set()
 PACE = 10.0
 
 
-def replay(schedule: Schedule, directory: Path, authority: Authority) -> Mapping[str, int]:
+def replay(
+    schedule: Schedule, directory: Path, authority: Authority, *, on_disk: bool = True
+) -> Mapping[str, int]:
     """Play a schedule to its end; raises `PromiseBroken`, or says what was counted."""
     with asyncio.Runner(loop_factory=lambda: FastLoop(PACE)) as runner:
-        return runner.run(_replay(schedule, Place(directory, authority)))
+        return runner.run(_replay(schedule, Place(directory, authority), on_disk=on_disk))
 
 
-async def _replay(schedule: Schedule, place: Place) -> Mapping[str, int]:
+async def _replay(schedule: Schedule, place: Place, *, on_disk: bool) -> Mapping[str, int]:
     MACHINES.clear()
-    with _real_parts(place):
+    with _real_parts(place, on_disk=on_disk):
         made = World(schedule, None)  # type: ignore[arg-type]
     machines: list[Any] = list(made.machines.values())
     MACHINES[:] = machines
@@ -648,13 +721,13 @@ async def _run(made: World, schedule: Schedule, place: Place) -> None:
 
 
 @contextmanager
-def _real_parts(place: Place) -> Iterator[None]:
+def _real_parts(place: Place, *, on_disk: bool) -> Iterator[None]:
     """The world's parts, real."""
     with ExitStack() as stack:
         for name, part in {
             "Timeline": lambda _: RealTime(place),
             "Network": Roads,
-            "Disk": RealDisk,
+            "Disk": lambda *said: (RealDisk if on_disk else MemoryDisk)(place, *said),
             "AclDatabase": lambda *said: RealDatabase(place, *said),
             "Machine": lambda *said: RealMachine(place, *said),
         }.items():

@@ -27,6 +27,7 @@ class Talker:
         self._unsaid: list[Said] = []
         self.heard: list[Said] = []
         self.is_over = False
+        self.closed_by: Any = None
         self.on: Callable[[Said], None] = lambda said: None
         """Called with each message as it comes."""
 
@@ -45,6 +46,7 @@ class Talker:
         return self
 
     async def _read(self) -> None:
+        """Until the end of the connection."""
         try:
             async for message in self._socket:
                 if message.type is not aiohttp.WSMsgType.TEXT:
@@ -54,8 +56,13 @@ class Talker:
                     self.heard.append(one)
                     self.on(one)
                 self.news.set()
+        except BaseException as fault:
+            self.closed_by = fault
+            raise
         finally:
             self.is_over = True
+            if self.closed_by is None:
+                self.closed_by = self._socket.close_code, self._socket.exception()
             self.news.set()
 
     async def say(self, *messages: Said) -> None:
@@ -130,6 +137,8 @@ class Publisher:
         self.refused: dict[str, str] = {}
         self.unanswered: dict[str, Said] = {}
         self.in_flight_max = 64
+        self.pause_s = 0.0
+        """How long it rests after each text: a test that judges each delivery needs no flood."""
         self.repeated = 0
         self.versions: list[int] = []
         """The versions that it was told when it connected."""
@@ -169,6 +178,7 @@ class Publisher:
             for task in (ended, room):
                 task.cancel()
             await asyncio.gather(ended, room, return_exceptions=True)
+            await asyncio.sleep(self.pause_s)
 
     async def _send(self, talker: Talker, event_ids: list[str]) -> None:
         texts: list[Said] = []
@@ -221,6 +231,8 @@ class Reader:
         """What came although the broker had said that it is done with."""
         self.versions: list[int] = []
         self.ended: str | None = None
+        self.troubles: list[str] = []
+        """Why it had to begin again."""
         self.after: Any = None
         self._wanted = True
         self._done = asyncio.Event()
@@ -235,10 +247,12 @@ class Reader:
             talker.on = self._hear
             try:
                 await self._subscribe(talker)
-            except (aiohttp.ClientError, OSError, AssertionError):
+            except (aiohttp.ClientError, OSError, AssertionError) as problem:
+                self.troubles.append(repr(problem))
                 if not talker.is_over:
                     raise
             finally:
+                self.troubles.append(f"{talker.closed_by} {talker.heard[-1:]}")
                 await talker.close()
 
     async def _subscribe(self, talker: Talker) -> None:
@@ -250,6 +264,7 @@ class Reader:
         answer = await talker.ask("subscribe", **said)
         if answer["is"] == "refused":
             assert answer["temporary"], answer
+            self.troubles.append(answer["because"])
             return
         while not talker.is_over and self._wanted:
             if len(self._unacknowledged) >= self.every or self._done.is_set():

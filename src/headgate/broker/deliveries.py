@@ -41,6 +41,8 @@ class StreamDelivery(Consumer):
         self.start: int | None = None
         """The offset after which it receives; set once that is written down."""
         self.vouched_at: int | None = None
+        self.kept_from: int | None = None
+        """Of a durable one: where it was to start, if some of what comes after that is gone."""
         self.start_is_kept = False
         """Of a durable one: whether where it starts can't be forgotten any more."""
         self.asked_remotely = False
@@ -139,10 +141,13 @@ class StreamDelivery(Consumer):
             self.subscriptions.outbox.count(
                 "remote start" if self.asked_remotely else "local start"
             )
-            self.subscriptions.begin(self, after, now)
+            self.subscriptions.vouched(self, after, now)
 
     def unreadable(self, because: str, now: int) -> None:
         self.subscriptions.give_up(self.subscribed, because, now)
+
+    def doubt(self) -> None:
+        self.has_seen = False  # a client may have named its offset
 
     def ended(self, because: str, now: int) -> None:
         pass  # the feed goes on trying all paths

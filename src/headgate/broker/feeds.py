@@ -70,6 +70,9 @@ class Consumer(ABC):
     def reached(self, up_to: int, version: int, now: int) -> None:  # noqa: B027
         """Nothing more is owed up to here."""
 
+    def doubt(self) -> None:  # noqa: B027
+        """What it says to have seen may be more than there is."""
+
     @abstractmethod
     def ended(self, because: str, now: int) -> None:
         """The feed can't serve it, and has let it go."""

@@ -229,6 +229,11 @@ class FollowedFeed(Feed):
         if self._attachment is not None:
             self._avoided[self._attachment.parent] = None
         self._drop_attachment(now, tell=False)
+        if self.position is None and not self.is_apart:
+            # It may be behind the end of the stream where we wanted to begin.
+            self._start = None
+            for consumer in self.consumers:
+                consumer.doubt()
         if set(self.ways.next_brokers(self.stream)) - set(self._avoided):
             self._attach(now)
         else:

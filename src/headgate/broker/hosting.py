@@ -125,20 +125,22 @@ class Hosting:
     def feeds(self) -> Iterator[HostedFeed]:
         return (written.feed for written in self._streams.values())
 
+    def incarnation_of(self, stream: str) -> str | None:
+        written = self._streams.get(stream)
+        return written.feed.incarnation if written is not None else None
+
     def feed(self, stream: str) -> HostedFeed | None:
         written = self._streams.get(stream)
         return written.feed if written is not None else None
 
-    def cut(self, up_to: Mapping[str, int]) -> dict[str, int]:
-        """Let streams begin later; the last record of each stays, for others follow it."""
+    def removable(self, up_to: Mapping[str, int]) -> dict[str, int]:
+        """What of it there still is to remove; the last record stays, for others follow it."""
         cut = {
             stream: min(offset, self.stored_end(stream) - 1)
             for stream, offset in up_to.items()
             if stream in self._streams
         }
-        cut = {stream: at for stream, at in cut.items() if at > self.removed.get(stream, 0)}
-        self.removed.update(cut)
-        return cut
+        return {stream: at for stream, at in cut.items() if at > self.removed.get(stream, 0)}
 
     def moment(self, now: int) -> datetime:
         """The time that a record bears which is written now."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import final
 
 from headgate.broker.asking import Asking
-from headgate.broker.effects import MayRemove, Remove
+from headgate.broker.effects import MayRemove
 from headgate.broker.hosting import Hosting
 from headgate.broker.outbox import Outbox
 from headgate.broker.questions import Answer, AskOwed, OwedIs
@@ -52,7 +52,5 @@ class Removal:
 
     def remove(self, up_to: Mapping[str, int], now: int) -> None:
         """Announce what goes: on every link that is said before anything that was read later."""
-        cut = self._hosting.cut(up_to)
-        if cut:
-            self._outbox.count("records removed")
-            self._streams.announce(now, lambda now: self._outbox.add(Remove(cut)))
+        if self._hosting.removable(up_to):
+            self._streams.announce(now, up_to)

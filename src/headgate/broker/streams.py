@@ -7,19 +7,19 @@ wants is followed: one feed for all who want it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, final
 
 import msgspec
 
 from headgate.broker import foreign
 from headgate.broker.advertisements import Advertised
-from headgate.broker.effects import Recovered
+from headgate.broker.effects import Recovered, Remove
 from headgate.broker.feeds import Feed, HostedFeed
 from headgate.broker.following import FollowedFeed
 from headgate.broker.hosting import Hosting
 from headgate.broker.neighbours import Neighbours
-from headgate.broker.outbox import Outbox, Stored
+from headgate.broker.outbox import Outbox
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.policy_hosting import INCARNATION as POLICY_INCARNATION
 from headgate.broker.settings import Settings
@@ -118,13 +118,18 @@ class Streams:
         said = self._announced.get(stream)
         return said.removed if said is not None else 0
 
-    def announce(self, now: int, then: Stored | None = None) -> None:
-        """Say what is hosted here, once its incarnations can't be forgotten."""
+    def announce(self, now: int, removing: Mapping[str, int] | None = None) -> None:
+        """Say what is hosted here, once its incarnations can't be forgotten.
+
+        What is to be removed goes when that is said; where it can't be, nothing goes.
+        """
         self._serial += 1
         serial = self._serial
         self.outbox.keep(_SERIAL, msgspec.json.encode(serial))
 
         def stored(now: int) -> None:
+            gone = self._hosting.removable(removing or {})
+            self._hosting.removed.update(gone)
             for feed in self._hosting.feeds():
                 ads = self._hosting.advertised(feed.stream)
                 said = None if ads is None else tuple((str(one), after) for one, after in ads)
@@ -136,8 +141,9 @@ class Streams:
                     None,
                     now,
                 )  # fmt: skip
-            if then is not None:
-                then(now)
+            if gone:
+                self.outbox.count("records removed")
+                self.outbox.add(Remove(gone))
 
         def lost(because: str, now: int) -> None:
             self._announce_at = now + self.settings.ask_again_us

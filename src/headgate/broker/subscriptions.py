@@ -14,6 +14,7 @@ from typing import Any, Final, final
 from headgate.broker.advertisements import first_wanted
 from headgate.broker.deliveries import StreamDelivery
 from headgate.broker.effects import Lost, Started, SubscriptionEnded
+from headgate.broker.feeds import Feed
 from headgate.broker.hosting import Hosting
 from headgate.broker.interests import STEPS_MAX, Interest, InterestSet
 from headgate.broker.outbox import Outbox
@@ -111,32 +112,63 @@ class Subscriptions:
             self._attach(subscribed, stream, now)
 
     def _attach(self, subscribed: Subscribed, stream: str, now: int) -> None:
+        if subscribed not in self._all:
+            return  # what became of it on another stream has ended it
         if stream in subscribed.deliveries or not self._may_reach(subscribed, stream):
             return
-        if subscribed not in self._all:
-            return  # beginning on the stream before has shown that it is over
         feed = self._streams.feed(stream) if self._is_published(subscribed, stream) else None
         if feed is None:
             return
         incarnation, at = subscribed.after.pop(stream, ("", None))
         if incarnation not in ("", feed.incarnation):
             at = None  # the stream it was at is gone
-        resumed = at is not None
+        # What the client itself names has no incarnation: nobody keeps it yet.
+        is_kept = at is not None and bool(incarnation)
         if at is None:
             at = subscribed.passed_over.pop(stream, None)
-        elif at < (removed := self._streams.removed(stream)):
+        self._serve_from(subscribed, feed, at, now, is_kept=is_kept)
+
+    def _serve_from(
+        self,
+        subscribed: Subscribed,
+        feed: Feed,
+        at: int | None,
+        now: int,
+        *,
+        is_kept: bool,
+        kept_from: int | None = None,
+    ) -> None:
+        """Let a subscription begin on a stream after an offset, or behind what is gone of it."""
+        stream = feed.stream
+        removed = self._streams.removed(stream)
+        if at is not None and at < removed:
             self.outbox.count("owed and removed")
             lost = Lost(subscribed.number, stream, feed.incarnation, at, removed)
             self.outbox.tell(subscribed.client, lost)
+            # Until its client acknowledges something behind the gap, it is told again.
+            kept_from = at if kept_from is None else kept_from
             at = removed
         delivery = StreamDelivery(self, subscribed, stream, self._wanted(subscribed), at)
-        # What the client itself names has no incarnation: nobody keeps it yet.
-        delivery.start_is_kept = resumed and bool(incarnation)
-        delivery.has_seen = delivery.start_is_kept and subscribed.durable is not None
+        delivery.kept_from = kept_from
+        delivery.start_is_kept = is_kept
+        delivery.has_seen = is_kept and subscribed.durable is not None
         delivery.incarnation = feed.incarnation
         subscribed.deliveries[stream] = delivery
         feed.add(delivery, now)
         delivery.asked_remotely = delivery.vouched_at is None
+
+    def vouched(self, delivery: StreamDelivery, after: int, now: int) -> None:
+        """It is known where it starts."""
+        removed = self._streams.removed(delivery.stream)
+        if after >= removed:
+            self.begin(delivery, after, now)
+            return
+        # What it is served from is behind the gap: there is nothing between that it is owed.
+        self.outbox.count("start behind a gap")
+        self._detach(delivery, now)
+        feed = self._streams.feed(delivery.stream)
+        assert feed is not None
+        self._serve_from(delivery.subscribed, feed, removed, now, is_kept=False)
 
     def _is_published(self, subscribed: Subscribed, stream: str) -> bool:
         """Whether anything may be published there that the subscription wants.
@@ -172,11 +204,13 @@ class Subscriptions:
         subscribed = delivery.subscribed
 
         def kept(now: int) -> None:
+            delivery.start_is_kept = True
             if subscribed.deliveries.get(delivery.stream) is delivery:
                 self._note(delivery, "started", now, lambda then: self._started(delivery, then))
 
         if subscribed.durable is not None and not delivery.start_is_kept:
-            self._keep_start(subscribed, delivery.stream, delivery.incarnation, after, kept, now)
+            at = after if delivery.kept_from is None else delivery.kept_from
+            self._keep_start(subscribed, delivery.stream, delivery.incarnation, at, kept, now)
         else:
             kept(now)
 
@@ -250,8 +284,9 @@ class Subscriptions:
             feed.remove(delivery, now)
 
     def _forget(self, delivery: StreamDelivery) -> None:
-        """Nobody acknowledges any more what is outstanding of it."""
+        """Nobody acknowledges any more what is outstanding of it, or waits for it to go on."""
         self._held.pop(delivery, None)
+        self.wake(delivery)
         subscribed = delivery.subscribed
         del subscribed.deliveries[delivery.stream]
         subscribed.outstanding -= len(delivery.outstanding)
@@ -284,8 +319,12 @@ class Subscriptions:
                     self.checkpoint(delivery, now)
                     self._note(delivery, "ended", now, lambda _: None)
                 self._detach(delivery, now)
-                subscribed.after[stream] = (delivery.incarnation, at)
-                self._attach(subscribed, stream, now)
+                feed = self._streams.feed(stream)
+                assert feed is not None
+                self._serve_from(
+                    subscribed, feed, at, now,
+                    is_kept=delivery.start_is_kept, kept_from=delivery.kept_from,
+                )  # fmt: skip
                 self._go_on(subscribed, now)
 
     # what is owed

@@ -7,9 +7,8 @@ import os
 import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, suppress
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Any, final
 
 import click
@@ -18,6 +17,8 @@ from headgate.model.errors import HeadgateError
 
 LINE_BYTES_MAX = 2 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
+CHUNKS_MAX = 4
+"""So many are read ahead."""
 
 
 @final
@@ -28,14 +29,14 @@ class StandardInput:
         if sys.stdin is None:
             raise HeadgateError("can't read standard input: it is closed")
         self._doing = doing
-        self._chunks: asyncio.Queue[bytes | None] = asyncio.Queue(4)
+        self._chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._room = Semaphore(CHUNKS_MAX)
         self._is_stopped = False
 
     def stop(self) -> None:
         """No more is read; what came is passed on up to the line that is at work."""
         self._is_stopped = True
-        with suppress(asyncio.QueueFull):
-            self._chunks.put_nowait(None)
+        self._chunks.put_nowait(None)
 
     async def lines(self) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
@@ -44,6 +45,7 @@ class StandardInput:
         rest = b""
         with self._bar() as bar:
             while not self._is_stopped and (chunk := await self._chunks.get()) is not None:
+                self._room.release()
                 bar.update(len(chunk))
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
@@ -56,11 +58,12 @@ class StandardInput:
             yield rest
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
-        try:
-            for chunk in _chunks():
-                asyncio.run_coroutine_threadsafe(self._chunks.put(chunk), loop).result()
-        except (RuntimeError, CancelledError):
-            pass  # the loop has ended before
+        for chunk in _chunks():
+            self._room.acquire()
+            try:
+                loop.call_soon_threadsafe(self._chunks.put_nowait, chunk)
+            except RuntimeError:
+                return  # the loop has ended before
 
     def _bar(self) -> AbstractContextManager[Any]:
         """How far a file is, for those who look on."""

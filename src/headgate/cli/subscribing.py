@@ -95,11 +95,14 @@ class Printer:
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
         self._version = 0
+        self._parted = ""
+        """Why there is no connection, as it was said last: each attempt would say it again."""
 
     def changed(self, change: Greeted | Parted) -> None:
         from headgate.client.effects import Greeted
 
         if isinstance(change, Greeted):
+            self._parted = ""
             words = f"{change.broker} at {change.url} as {change.principal}"
             self._say(
                 "connected",
@@ -108,7 +111,8 @@ class Printer:
                 principal=change.principal,
                 version=change.version,
             )
-        else:
+        elif change.because != self._parted:
+            self._parted = change.because
             self._say("parted", change.because, because=change.because)
 
     def item(self, item: Item) -> None:

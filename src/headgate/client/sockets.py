@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Callable
 from typing import Final, TypeAlias, final
 
@@ -139,8 +140,10 @@ class Sockets:
                     DroppedError("it can't be understood: expected texts, got bytes")
                 )
             else:
+                # Not the socket's own: that changes when the broker is gone before we answer.
+                code = said.data if said.type is WSMsgType.CLOSE else socket.close_code
                 because = "" if said.extra is None else str(said.extra)
-                return lambda: conversation.closed(socket.close_code, because, self._now())
+                return lambda: conversation.closed(code, because, self._now())
             self._wake()
 
     async def _write_to(self, socket: Socket) -> None:
@@ -195,7 +198,10 @@ def in_words(problem: Exception) -> str:
     if isinstance(problem, aiohttp.WSServerHandshakeError):
         return f"it answers {problem.status}"
     if isinstance(problem, aiohttp.ClientConnectorError):
-        return printable(f"can't connect: {problem.os_error.strerror or problem.os_error}")
+        code = problem.os_error.errno
+        return printable(
+            f"can't connect: {os.strerror(code).lower() if code else problem.os_error}"
+        )
     return printable(str(problem)) or problem.__class__.__name__
 
 

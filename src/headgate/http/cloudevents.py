@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeGuard
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -276,10 +276,15 @@ def _check_attribute(name: str, value: object) -> None:
             _check_time(value)
     elif isinstance(value, bool | str):
         pass
-    elif not isinstance(value, int) or not -_INTEGER_MAX <= value < _INTEGER_MAX:
+    elif not _is_whole(value) or not -_INTEGER_MAX <= value < _INTEGER_MAX:
         raise CloudEventError(
             f"expected a text, a boolean or an integer of 32 bits in the attribute {named(name)}"
         )
+
+
+def _is_whole(value: object) -> TypeGuard[int | float]:
+    """Whether it is an integer to JSON, which knows no difference between `7` and `7.0`."""
+    return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
 
 
 def _check_time(text: str) -> None:

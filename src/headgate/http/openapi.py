@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from headgate.http import shapes
+from headgate.http.cloudevents import BATCH_MAX
 from headgate.http.problems import CONTENT_TYPE as PROBLEM_TYPE
 from headgate.http.routes import Body, Needs, Parameter, Route
 
@@ -76,7 +77,12 @@ _NAMED: Final[dict[str, Schema]] = {
         "anyOf": [{"$ref": f"{_REF}Published"}, {"$ref": f"{_REF}PublishedBatch"}],
     },
     "CloudEvent": {"$ref": f"{_REF}CloudEvent"},
-    "CloudEventBatch": {"type": "array", "items": {"$ref": f"{_REF}CloudEvent"}},
+    "CloudEventBatch": {
+        "description": "What is no CloudEvent among them is refused alone.",
+        "type": "array",
+        "items": {"anyOf": [{"$ref": f"{_REF}CloudEvent"}, {}]},
+        "maxItems": BATCH_MAX,
+    },
 }
 
 

@@ -177,13 +177,13 @@ _EVENTS = (
     Route(
         "publish", "POST", "/v1/events", Needs.IDENTITY,
         "Publish on the first stream of the broker.", _PUBLISHED, _PUBLISH_MORE,
-        parameters=(_KEY,), bodies=_PUBLISHABLE, refusals=(404,), room="events",
+        parameters=(_KEY,), bodies=_PUBLISHABLE, refusals=(404, 422), room="events",
     ),
     Route(
         "publish_on", "POST", "/v1/streams/{stream}/events", Needs.IDENTITY,
         "Publish on a stream of the broker.", _PUBLISHED, _PUBLISH_MORE,
         parameters=(Parameter("stream", Text, "Its name.", "path", "events"), _KEY),
-        bodies=_PUBLISHABLE, refusals=(404,), room="events",
+        bodies=_PUBLISHABLE, refusals=(404, 422), room="events",
     ),
     Route(
         "subscribe", "GET", "/v1/subscribe", Needs.IDENTITY,

@@ -41,6 +41,7 @@ from headgate.live.office import CLIENT, Office
 from headgate.live.policy_database import PolicyDatabase
 from headgate.live.status import Status, SubscriptionStatus, status_of, subscriptions_of
 from headgate.live.storing import GroupCommit, Synced, Write
+from headgate.live.tracing import Tracing
 from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, LogError
 from headgate.log.store import LogStore
 from headgate.model.errors import HeadgateError
@@ -114,6 +115,7 @@ class Node:
         links: Links | None = None,
         now: Callable[[], int] = lambda: time.time_ns() // 1_000,
         make_core: Callable[[Settings, Recovered, str, int], Broker] = Broker,
+        tracing: Tracing | None = None,
     ) -> None:
         hosts_policy = settings.broker == settings.policy_host
         if hosts_policy != (acl is not None):
@@ -137,6 +139,7 @@ class Node:
         self.since_us = 0
         self._now = now
         self._make_core = make_core
+        self._tracing = tracing
         self._core: Broker | None = None
         self._disk: GroupCommit | None = None
         self._submitted = self._settled = 0
@@ -217,9 +220,8 @@ class Node:
         for client in list(self._clients.values()):
             self._lose(client, "the broker is stopping")
         await self._settle()
+        await self._finish()
         await self.links.stop()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=STOP_S)
         await self._settle()
         self._silence()
         await asyncio.to_thread(self._disk.stop)
@@ -234,6 +236,14 @@ class Node:
         if self._disk is not None:
             await asyncio.to_thread(self._disk.abandon)
         await self._let_go()
+
+    async def _finish(self) -> None:
+        """Until what is under way in the ACL database and the log is done, one thing by another."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                while self._tasks:
+                    await asyncio.wait(self._tasks)
+                    await self._settle()
 
     def fall_silent(self) -> None:
         """From this moment on nothing is decided, sent or told any more."""
@@ -268,6 +278,8 @@ class Node:
         if self.policy is not None:
             await self.policy.stop()
         await self._reading.stop()
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.stop)
 
     @property
     def is_running(self) -> bool:
@@ -307,6 +319,17 @@ class Node:
     def answer(self, client: Client, message: Message) -> None:
         """Tell a client what the core needn't be asked for, after this turn."""
         self._loop.call_soon(self._hear, client, message)
+
+    def trace(self, client: Client, request: int, traceparent: str | None) -> None:
+        if self._tracing is not None:
+            self._tracing.asked(client.number, request, time.time_ns(), traceparent)
+
+    def _trace_turn(self, tracing: Tracing, effects: list[Effect]) -> None:
+        try:
+            tracing.turned(effects, time.time_ns(), self.core.hosting.incarnation_of)
+        except Exception as fault:  # no reason to serve nobody
+            lines.error("traces end here", exc_info=fault)
+            self._tracing = None
 
     def forget(self, client: Client) -> None:
         if self._clients.pop(client.number, None) is not None:
@@ -453,6 +476,8 @@ class Node:
         effects = core.effects()
         self.tally.turned(effects, self._spent + time.perf_counter() - began)
         self._spent = 0.0
+        if self._tracing is not None:
+            self._trace_turn(self._tracing, effects)
         for effect in effects:
             if isinstance(effect, Append | Keep):
                 writes.append(effect)
@@ -528,7 +553,12 @@ class Node:
 
     def _keep_starting_point(self, effect: KeepStartingPoint) -> None:
         assert self.policy is not None
-        self._begin(self.policy.keep_starting_point(effect.version, effect.stream, effect.offset))
+        self._begin(self._keep_in_database(effect))
+
+    async def _keep_in_database(self, effect: KeepStartingPoint) -> None:
+        assert self.policy is not None
+        await self.policy.keep_starting_point(effect.version, effect.stream, effect.offset)
+        self._give(Broker.starting_point_kept, effect.version, effect.stream)
 
     def _tell(self, effect: Tell) -> None:
         if effect.client == CLIENT:

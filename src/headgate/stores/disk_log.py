@@ -35,7 +35,6 @@ from headgate.stores.recovery import (
     prepare,
     replay,
 )
-from headgate.stores.retention import Removable
 from headgate.stores.sealed_files import SealedFiles, damaged
 from headgate.stores.verifying import damages_of_journal, damages_of_lists, damages_of_sealed
 
@@ -194,12 +193,11 @@ class DiskLog:
             )
         records: list[Record] = []
         gone: Piece | None = None
-        while count_max > len(records):
-            at = records[-1].offset if records else after
-            with self._lock:
-                held = self._held.get(stream)
-                last = after + count_max
-                pieces = held.pieces(at + 1, last) if held is not None else []
+        while len(records) < count_max:
+            at = records[-1].offset + 1 if records else after + 1
+            pieces = self._pieces(stream, at, count_max - len(records))
+            if records and pieces and pieces[0].first > at:
+                break  # what was to follow was removed meanwhile: an answer has no gap in it
             try:
                 for piece in pieces:
                     records += self._read_piece(stream, piece)
@@ -211,6 +209,15 @@ class DiskLog:
             else:
                 break
         return tuple(records)
+
+    def _pieces(self, stream: str, first: int, count_max: int) -> list[Piece]:
+        """Where the records from an offset on stand, or from the first one that is kept."""
+        with self._lock:
+            held = self._held.get(stream)
+            if held is None:
+                return []
+            first = max(first, held.first)
+            return held.pieces(first, first + count_max - 1)
 
     def _read_piece(self, stream: str, piece: Piece) -> list[Record]:
         if isinstance(piece, SealedPiece):
@@ -271,16 +278,12 @@ class DiskLog:
         with self._maintaining:
             self._check_unbroken()
             sealed: list[Sealed] = []
-            chosen = Removable((), (), ())
             problem: str | None = None
             damages: tuple[Damage, ...] = ()
             try:
                 self._end_old_segment(now_us)
                 while (number := self._maintainer.next_to_seal()) < self._journal.number:
                     sealed += self._maintainer.seal(number, self.options.row_group_rows)
-                chosen = self._maintainer.removable(
-                    self.size_bytes, now_us, owed, self.options.retention
-                )
             except DamagedLogError as damaged_log:
                 problem, damages = str(damaged_log), damaged_log.damages
             except StoreFullError as full:
@@ -290,6 +293,10 @@ class DiskLog:
             except LogBrokenError as broken:
                 self._broken = broken
                 raise
+            # Above all when there was no room to seal anything.
+            chosen = self._maintainer.removable(
+                self.size_bytes, now_us, owed, self.options.retention
+            )
             return Maintenance(
                 tuple(sealed), chosen.files, chosen.owed, chosen.held_back, damages, problem
             )
@@ -302,7 +309,7 @@ class DiskLog:
             except StoreFullError:
                 raise
             except OSError as failed:
-                raise LogError(self._failed(failed)) from failed
+                raise StoreFullError(self._failed(failed)) from failed
             except LogBrokenError as broken:
                 self._broken = broken
                 raise

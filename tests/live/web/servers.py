@@ -282,7 +282,7 @@ async def site(
 
 
 async def stuck(made: Site, path: str, who: Mapping[str, str] = JANE, *texts: bytes) -> socket:
-    """Somebody who asks for something, on a WebSocket if texts follow, and never reads an answer."""
+    """Somebody who asks for something, by WebSocket if texts follow, and reads no answer."""
     quiet = socket()
     quiet.setsockopt(SOL_SOCKET, SO_RCVBUF, 4_096)
     quiet.setblocking(False)

@@ -123,7 +123,7 @@ class Connection(RequestHandler):
         answer = web.Response(
             status=status,
             body=problems.body_of(refusal.problem),
-            headers={"Content-Type": problems.CONTENT_TYPE},
+            headers={"Content-Type": problems.CONTENT_TYPE, "Server": "headgate"},
         )
         answer.force_close()
         return answer

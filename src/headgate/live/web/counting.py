@@ -6,6 +6,8 @@ from typing import final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+_LASTING = ("subscribe", "socket")
+
 
 @final
 class WebCounts:
@@ -37,5 +39,5 @@ class WebCounts:
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         self._requests.labels(route, str(status)).inc()
-        if status != 101:
+        if route not in _LASTING:
             self._seconds.labels(route).observe(seconds)

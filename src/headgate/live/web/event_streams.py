@@ -179,15 +179,13 @@ class EventStream:
                 await self._wait(response)
                 continue
             chunk, taken = self._chunk()
-            if chunk:
-                await response.write(chunk)
-            if not await self._is_taken():
+            if not await self._is_taken(response, chunk):
                 return
             if self.durable is None:
                 for stream, offset in taken.items():
                     self._acknowledge(stream, offset)
             if self.ended is not None and not self._waiting:
-                await response.write(events.ended(events.Ended(self.ended)))
+                await self._is_taken(response, events.ended(events.Ended(self.ended)))
                 return
 
     async def _wait(self, response: web.StreamResponse) -> None:
@@ -198,10 +196,12 @@ class EventStream:
         except TimeoutError:
             await response.write(events.HEARTBEAT)
 
-    async def _is_taken(self) -> bool:
-        """Whether the reader keeps up; one that takes nothing for too long is let go."""
+    async def _is_taken(self, response: web.StreamResponse, chunk: bytes) -> bool:
+        """Write this, and wait for room; a reader that takes nothing for too long is let go."""
         try:
             async with asyncio.timeout(self._limits.silent_s):
+                if chunk:
+                    await response.write(chunk)
                 while not self._connection.is_writable and not self._connection.is_lost:
                     self._woken.clear()
                     await self._woken.wait()

@@ -34,11 +34,11 @@ class Tokens:
 
     async def log_in(self, asked: Asked) -> Answer:
         basic = credentials_of(asked.request).basic
-        if basic is None:
-            if not asked.request.body_exists:
-                raise unauthenticated("expected a name and a password, found neither")
+        if asked.request.body_exists:
             said = await asked.json(shapes.Login)
             basic = said.name, said.password
+        if basic is None:
+            raise unauthenticated("expected a name and a password, found neither")
         try:
             token = await self._identities.log_in(*basic, address_of(asked.request))
         except NotAuthenticatedError as refusal:
