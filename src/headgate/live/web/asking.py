@@ -50,12 +50,12 @@ class Asked:
 
     request: web.BaseRequest
     route: Route
-    said: Mapping[str, Any]
-    """The parameters that are there, by name."""
     bodies: Bodies
     body_bytes_max: int
     body_s: float
     known: Identity | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """The parameters that are there, by name."""
     taken: int = field(default=0, init=False)
 
     @property
