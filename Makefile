@@ -7,7 +7,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?=
 SETUP_DONE := .venv/.complete
 BENCHES := $(filter-out __init__,$(basename $(notdir $(sort $(wildcard bench/*.py)))))
-CHECKED := src tests $(wildcard bench)
+CHECKED := src tests examples $(wildcard bench)
 
 help: ## list these tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -36,7 +36,7 @@ bench: setup ## run every measurement in bench/
 soak: setup ## run the long proofs at their full size
 	HEADGATE_PROOFS=soak .venv/bin/pytest -n 2 -m proof
 
-demo: setup ## play the worked example, from the first publication to the audit
+demo: setup ## play the worked example with a real broker; KEEP=1 leaves it running
 	examples/demo.sh
 
 lock: ## choose newer packages: rewrite requirements/*.txt

@@ -1,76 +1,60 @@
 #!/usr/bin/env bash
-# A short story with filters and policies: what a right allows, and what a subscriber then sees.
+# Figure 1 of Zhao & Sturman, played by a real broker with a live market feed: John Doe joins the
+# promotional group, becomes premium, and expires. KEEP=1 leaves the broker running.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH="$PWD/.venv/bin:$PATH"
 
-bold='' plain=''
-if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+say() { printf '\n%s\n' "$*"; }
 
-say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
-show() {
-    printf '$ headgate filter explain'
-    for word in "$@"; do
-        case $word in
-            --*) printf ' %s' "$word" ;;
-            *\'*) printf ' "%s"' "$word" ;;
-            *) printf " '%s'" "$word" ;;
-        esac
-    done
-    printf '\n'
-    headgate filter explain "$@"
+if [ -n "${KEEP:-}" ]; then
+    data=${DEMO_DATA:-$PWD/build/demo}
+    if [ -e "$data/demo.pid" ] && kill -0 "$(cat "$data/demo.pid")" 2>/dev/null; then
+        echo "a broker of an earlier demo still runs: stop it by \`kill $(cat "$data/demo.pid")\`" >&2
+        exit 1
+    fi
+    rm -rf "$data"
+else
+    data=$(mktemp -d)
+fi
+mkdir -p "$data"
+broker=
+clean_up() {
+    [ -z "$broker" ] || kill "$broker" 2>/dev/null || true
+    [ -z "$broker" ] || wait "$broker" || true
+    rm -rf "$data"
 }
+trap clean_up EXIT
 
-say "1. A shop shares its announcements, with a right in the papers' own notation."
-right='(string message new_product)'
-show "$right"
+say "1. Three people with passwords, and a broker on a free port of this machine."
+for name in exchange jane john; do
+    echo "the password of $name" | headgate user add "$name" --data "$data" --password-file -
+done
+: >"$data/broker.log"
+HEADGATE_HTTP_PORT=0 HEADGATE_LOGGING_LEVEL=warning \
+    headgate up --data "$data" --broker demo >>"$data/broker.log" 2>&1 &
+broker=$!
+until grep -q '^Ctrl-C' "$data/broker.log"; do
+    kill -0 "$broker" 2>/dev/null || { cat "$data/broker.log" >&2; exit 1; }
+    sleep 0.1
+done
+head -n -1 "$data/broker.log"
+url=$(sed -n 's/^ *http  *//p' "$data/broker.log")
 
-say "2. A partner wants cheap news: the right covers it. Weather it does not cover, and an event shows why."
-show "$right" '(string message new_product, integer price < 100)'
-show "$right" "weather = 'sunny' AND temperature > 25"
+export HEADGATE_URL="$url" HEADGATE_DATA="$data"
+python examples/market.py "$url" "$data"
 
-say "3. A strict right limits the attributes, too: who may read message and price gets no colour."
-show '(string message any, integer price any)' \
-    --event '{"message": "new_product", "price": 23, "color": "red"}'
-
-say "4. A lower bound asks a publisher to stay with what it knows: price is fine, a colour alone is not."
-show '(string message new_product, integer price < 100)' '(string message new_product, integer price < 53)'
-show '(string message new_product, integer price < 100)' '(string message new_product, string color any)'
-
-say "5. Only together do these two alternatives cover the third filter; no part of them does alone."
-show 'price < 50 OR price >= 50 AND symbol IS STRING' "symbol = 'IBM' AND price BETWEEN 10 AND 90"
-
-say "6. What can't be read is refused, with the place and what was expected."
-headgate filter explain "price >= 10 AND" || true
-
-store=$(mktemp -d)
-trap 'rm -rf "$store"' EXIT
-export HEADGATE_STORE="$store/policy"
-policy() {
-    printf '$ headgate policy'
-    for word in "$@"; do
-        case $word in
-            *[!A-Za-z0-9./-]*) printf " '%s'" "$word" ;;
-            *) printf ' %s' "$word" ;;
-        esac
-    done
-    printf '\n'
-    headgate policy "$@"
-}
-event='{"type": "quote", "symbol": "IBM", "price": 101, "volume": 5000}'
-
-say "7. A policy stands in a file, with tests that say what it is for. Applied, it is version 1."
-policy test examples/policy.yaml
-policy apply examples/policy.yaml --as ann --why "The first customers"
-
-say "8. John is in the promotional group: dear quotes are not for him, and it says why."
-policy explain --principal john --event "$event"
-
-say "9. John becomes premium: two changes make version 2, and the same question has another answer."
-sed -e 's/\[john\]/[]/' -e 's/\[jane, james\]/[jane, james, john]/' examples/policy.yaml >"$store/policy.yaml"
-policy diff "$store/policy.yaml"
-policy apply "$store/policy.yaml" --as ann --why "John is premium" --expect 1
-policy explain --principal john --event "$event"
-
-say "10. Nothing is overwritten: what he might see at version 1 is still known."
-policy explain --principal john --event "$event" --version 1
+if [ -n "${KEEP:-}" ]; then
+    echo "$broker" >"$data/demo.pid"
+    disown "$broker"
+    trap - EXIT
+    say "The broker goes on at $url (process $broker). Try it:"
+    cat <<END
+    export HEADGATE_URL=$url HEADGATE_DATA=$data PATH="$PWD/.venv/bin:\$PATH"
+    headgate status
+    headgate policy history
+    headgate policy explain --principal john --event '{"type": "news", "issue": "ibm"}'
+    HEADGATE_PASSWORD='the password of john' headgate sub --as john --filter "issue = 'ibm'"
+    kill $broker    # stops it
+END
+fi

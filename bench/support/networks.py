@@ -16,6 +16,7 @@ from headgate.broker.effects import (
     Dial,
     Drop,
     Keep,
+    KeepStartingPoint,
     Read,
     Recovered,
     Send,
@@ -106,6 +107,8 @@ class Network:
                     version = self.history.apply(batch, expected).number
                     broker.policy_grew([(version, batch)], self.now)
                     broker.batch_applied(number, None, self.now)
+                case KeepStartingPoint(version, stream, _):
+                    broker.starting_point_kept(version, stream, self.now)
                 case Drop(client, because):
                     raise RuntimeError(f"client {client} was dropped: {because}")
         if ticket:

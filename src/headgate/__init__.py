@@ -1,5 +1,7 @@
 """Headgate: publish/subscribe for organisations that share event streams but not everything."""
 
+from typing import TYPE_CHECKING, Any
+
 from headgate.filters.filter import Filter
 from headgate.gate.delivery import Outcome, Reason, View, Withheld, gate
 from headgate.gate.explaining import (
@@ -37,6 +39,9 @@ from headgate.rights.rules import Action, OnExcess, PolicyError, Rule, Strict
 from headgate.rights.starting_points import StartingPoints
 from headgate.rights.subscriptions import Subscription
 
+if TYPE_CHECKING:
+    from headgate.client.connecting import connect
+
 __all__ = [
     "Action",
     "Allowed",
@@ -73,6 +78,7 @@ __all__ = [
     "UnknownVersionError",
     "View",
     "Withheld",
+    "connect",
     "explain",
     "explain_to_subscriber",
     "gate",
@@ -82,3 +88,12 @@ __all__ = [
     "may_subscribe",
     "restricted",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`connect` brings sockets with it: who needs none doesn't wait for them."""
+    if name == "connect":
+        from headgate.client.connecting import connect
+
+        return connect
+    raise AttributeError(f"module `{__name__}` has no attribute `{name}`")

@@ -299,6 +299,7 @@ class Pump:
                 self._apply(broker, number, batch, expected)
             case KeepStartingPoint(version, stream, offset):
                 self.starting_points[version, stream] = offset
+                broker.starting_point_kept(version, stream, self._now(name))
             case Tell(client, message):
                 self.told[name].setdefault(client, []).append(message)
             case Drop(client, because):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headgate.broker.effects import Published, Started
+from headgate.broker.effects import Close, Published, Started
 from headgate.broker.settings import SECOND
 from headgate.peering.frames import PROTOCOL, Attach, Data, Hello
 from headgate.peering.wire import encode
@@ -45,6 +45,23 @@ def test_a_newer_link_takes_the_place_of_the_older_one() -> None:
     pump.publish("p", eve)
     pump.wait(3)
     assert exactly_what_the_gate_gives(pump, "s", ann, "ann") == [2]
+
+
+def test_who_dialled_must_be_the_broker_that_its_certificate_names() -> None:
+    pump = network(chain("p", "s"))
+    hello = encode(Hello(PROTOCOL, "p", "boot", 1024))
+    core = pump.brokers["s"]
+    now = pump._now("s")
+    core.link_up(70, now, None, "x")
+    assert not core.neighbours.has_met(70)
+    core.receive(70, hello, now)
+    (close,) = [effect for effect in core.effects() if isinstance(effect, Close)]
+    assert close.because.endswith("expected the broker `x`, got `p`")
+    core.link_up(71, now, None, "p")
+    core.receive(71, hello, now)
+    assert core.neighbours.has_met(71)
+    assert core.neighbours.all() == ["p"]
+    assert not core.neighbours.has_met(70)
 
 
 def test_a_neighbour_that_says_nothing_any_more_is_given_up() -> None:

@@ -14,7 +14,7 @@ from headgate.broker.effects import (
 )
 from headgate.broker.outbox import Outbox
 from headgate.broker.policy_hosting import PolicyHosting, policy_record
-from headgate.broker.questions import AskRights, ReportStarts, rights_from_wire
+from headgate.broker.questions import AskRights, Noted, ReportStarts, rights_from_wire
 from headgate.log.records import moment_of
 from headgate.rights.changes import CreateGroup, Join
 from tests.broker.parts import NOTHING_FOUND, NOW, Reader, settings, wishes
@@ -92,9 +92,9 @@ def test_an_administrator_is_told_the_version_or_what_is_wrong() -> None:
         assert effect.expected == 0
         if effect.batch == first:
             host.grew([(1, first)], NOW)
-            host.applied(effect.number, None)
+            host.applied(effect.number, None, NOW)
         else:
-            host.applied(effect.number, "too late")
+            host.applied(effect.number, "too late", NOW)
         said += host.outbox.take()
     assert said == [Tell(9, BatchApplied(1, 1)), Tell(9, BatchRefused(2, "too late", 1))]
 
@@ -102,14 +102,55 @@ def test_an_administrator_is_told_the_version_or_what_is_wrong() -> None:
 def test_a_starting_point_is_kept_once_and_never_another() -> None:
     host = hosting()
     for points in ({1: 5}, {1: 7, 2: 9}):
-        host.keep_starts(ReportStarts("orders", points))
+        host.keep_starts(ReportStarts("orders", points), _ignored, NOW)
     assert host.outbox.take() == [
         KeepStartingPoint(1, "orders", 5), KeepStartingPoint(2, "orders", 9)
     ]  # fmt: skip
     again = hosting(Recovered({}, {}, {}, {}, BATCHES, ((1, "orders", 5),)))
-    again.keep_starts(ReportStarts("orders", {1: 7}))
+    again.keep_starts(ReportStarts("orders", {1: 7}), _ignored, NOW)
     assert again.outbox.take() == []
     assert again.version == 3
+
+
+def test_a_report_is_answered_when_all_of_it_is_kept() -> None:
+    host = hosting(Recovered({}, {}, {}, {}, BATCHES, ((1, "orders", 5),)))
+    answers: list[tuple[object, int]] = []
+
+    def respond(answer: object, now: int) -> None:
+        answers.append((answer, now))
+
+    host.keep_starts(ReportStarts("orders", {1: 5}), respond, NOW)
+    assert answers == [(Noted(), NOW)]  # it was there
+    host.keep_starts(ReportStarts("orders", {2: 7, 3: 9}), _ignored, NOW)
+    host.keep_starts(ReportStarts("orders", {2: 7, 3: 9}), respond, NOW)  # asked again
+    host.keep_starts(ReportStarts("alarms", {2: 1}), _ignored, NOW)
+    host.starting_point_kept(2, "alarms", NOW + 1)
+    host.starting_point_kept(2, "orders", NOW + 2)
+    assert len(answers) == 1
+    host.starting_point_kept(3, "orders", NOW + 3)
+    host.starting_point_kept(3, "orders", NOW + 4)
+    assert answers[1:] == [(Noted(), NOW + 3)]
+
+
+def _ignored(answer: object, now: int) -> None:
+    """Whoever asked is told elsewhere."""
+
+
+def test_a_batch_that_is_due_and_refused_is_not_tried_again_at_once() -> None:
+    host = hosting()
+    begin = moment_of(NOW + 1_000_000).isoformat()
+    host.grew([(1, batch(grant("ann", validity={"from": begin}), time=moment_of(NOW)))], NOW)
+    host.on_timer(NOW + 1_000_000, moment_of)
+    (effect,) = host.outbox.take()
+    assert isinstance(effect, ApplyBatch)
+    host.applied(effect.number, "the database is away", NOW + 2_000_000)
+    rests = host.next_timer()
+    assert rests is not None
+    assert rests > NOW + 2_000_000
+    host.on_timer(rests - 1, moment_of)
+    assert host.outbox.take() == []
+    host.on_timer(rests, moment_of)
+    assert len(host.outbox.take()) == 1
 
 
 def test_time_in_the_policy_becomes_one_batch() -> None:
@@ -125,6 +166,6 @@ def test_time_in_the_policy_becomes_one_batch() -> None:
     assert isinstance(effect, ApplyBatch)
     assert host.next_timer() is None
     host.grew([(2, effect.batch)], NOW)
-    host.applied(effect.number, None)
+    host.applied(effect.number, None, NOW)
     assert host.next_timer() is None
     assert len(host.feed.history.current().rights_of("ann").granted) == 1

@@ -399,3 +399,27 @@ def test_a_full_link_is_written_to_again_from_where_it_was() -> None:
     pump.unblock("m", "s")
     pump.wait(2)
     assert exactly_what_the_gate_gives(pump, "s", ann, "ann") == list(range(2, 12))
+
+
+def test_a_durable_subscription_that_is_overtaken_as_it_starts_begins_no_further() -> None:
+    pump = network(
+        chain("p", "q"), *writer(), *reader("ann"), streams={"p": ("orders",), "q": ("alarms",)}
+    )
+    # It has begun on `orders`, and not yet on `alarms`.
+    pump.cut_link("p", "q")
+    ann = pump.connect("p", "ann")
+    pump.subscribe("p", ann, durable="desk")
+    pump.disconnect("p", ann)
+    pump.mend_link("p", "q")
+    pump.wait(2)
+    pump.subscribe("p", pump.connect("p", "ann"))  # so that it can begin on `alarms` at once
+    first, second = pump.connect("p", "ann"), pump.connect("p", "ann")
+    pump.slow_disk("p")
+    for client in (first, second):
+        pump.subscribe("p", client, durable="desk")
+    pump.sync_disk("p")
+    (ended,) = pump.ends("p", first)
+    said = pump.messages("p", first)
+    assert said[said.index(ended) + 1 :] == []
+    assert pump.starts("p", first) == {}
+    assert len(pump.starts("p", second)) == 2

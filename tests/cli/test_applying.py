@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from headgate.cli import applying
-from headgate.cli.applying import apply_file, plan
+from headgate.cli.applying import apply_file
 from headgate.rights.changes import Batch, Begin, Change, Grant, Revoke
-from headgate.rights.history import PolicyHistory, StaleVersionError
+from headgate.rights.history import StaleVersionError
 from headgate.rights.policy_files import PolicyFile, read_policy_file
 from headgate.rights.rules import Action, PolicyError, Rule
 from headgate.stores.acl import AclStore
@@ -59,15 +59,6 @@ def test_validities_that_are_due_come_first_as_a_version_of_their_own(store: Acl
     assert (applied.version, applied.changes) == (2, ())
     assert store.history().batch(2).changes == (Revoke(ending), Begin(waiting))
     assert [number for number, _ in applied.due] == [2]
-
-
-def test_a_plan_leaves_the_history_as_it_is() -> None:
-    ending = Rule("ann", Action.SUBSCRIBE, valid_until=NOW + timedelta(days=1))
-    history = PolicyHistory.of([batch(Grant(ending))])
-    planned = plan(history, file("tom"), NOW + timedelta(days=2))
-    assert planned.base == history.version == 1
-    assert planned.due is not None
-    assert planned.changes == (Grant(TOM),)
 
 
 def test_a_refused_file_leaves_no_version_for_the_validities_either(store: AclStore) -> None:

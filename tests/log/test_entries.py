@@ -6,7 +6,18 @@ from zlib import crc32
 import msgspec
 import pytest
 
-from headgate.log.entries import ENTRY_BYTES_MAX, Kept, Write, entry, intact
+from headgate.log.entries import (
+    ENTRY_BYTES_MAX,
+    SYNCED_BEGINS,
+    Kept,
+    Synced,
+    Write,
+    entry,
+    entry_at,
+    guessed,
+    intact,
+    whole,
+)
 from headgate.log.records import LogError
 from tests.log.streams import record, stream_of
 
@@ -71,3 +82,29 @@ def test_a_whole_entry_that_can_not_be_read_is_never_cut_off_in_silence() -> Non
 def test_what_could_not_be_read_again_is_not_written(wrong: Write) -> None:
     with pytest.raises(LogError):
         entry(wrong)
+
+
+def test_a_mark_is_an_entry_that_is_found_by_how_it_begins() -> None:
+    marks = [Synced(b"12345678", position) for position in (0, 1_000, 2**40)]
+    data = b"".join(entry(mark) + entry(WRITES[0]) for mark in marks)
+    assert [one for _, _, one in whole(data)][::2] == marks
+    assert intact(data) == ([WRITES[0]] * 3, len(data))
+    for mark in marks:
+        assert entry(mark).find(SYNCED_BEGINS) == 8
+
+
+def test_entries_are_told_with_their_places() -> None:
+    assert [DATA[start:end] for start, end, _ in whole(DATA)] == ENTRIES
+    start = len(ENTRIES[0])
+    assert next(whole(DATA, start)) == (start, start + len(ENTRIES[1]), WRITES[1])
+    assert entry_at(memoryview(DATA), start) == WRITES[1]
+    assert entry_at(memoryview(DATA), start + 1) is None
+
+
+def test_a_damaged_entry_is_guessed_at_if_it_can_be_read_at_all() -> None:
+    data = bytearray(ENTRIES[0])
+    data[5] ^= 1
+    assert next(whole(bytes(data)), None) is None
+    assert guessed(bytes(data), 0, len(data)) == WRITES[0]
+    assert guessed(bytes(data), 0, len(data) - 1) is None
+    assert guessed(b"", 0, 0) is None

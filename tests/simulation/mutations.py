@@ -17,7 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.broker import deliveries, durables, foreign, interests
-from headgate.broker.asking import Asking
+from headgate.broker.asking import Asking, Respond
 from headgate.broker.clients import Clients
 from headgate.broker.deliveries import StreamDelivery
 from headgate.broker.durables import Durables
@@ -31,7 +31,7 @@ from headgate.broker.neighbours import Neighbours
 from headgate.broker.outbox import Outbox
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.policy_hosting import PolicyHosting
-from headgate.broker.questions import KeepPositions, Noted, ReportStarts, RightsAre
+from headgate.broker.questions import KeepPositions, ReportStarts, RightsAre
 from headgate.broker.removal import Removal
 from headgate.broker.serving import ChildSession
 from headgate.broker.subscriptions import Subscriptions
@@ -581,9 +581,9 @@ def _(patch: Patch) -> None:
     Seen("a-publication-while-its-right-ends", "starting_points_grow"),
 )
 def _(patch: Patch) -> None:
-    def keep_starts(self: PolicyHosting, report: ReportStarts) -> Noted:
+    def keep_starts(self: PolicyHosting, report: ReportStarts, respond: Respond, now: int) -> None:
         moved = {version: offset + 1 for version, offset in report.points.items()}
-        return original(self, ReportStarts(report.stream, moved))
+        original(self, ReportStarts(report.stream, moved), respond, now)
 
     original = PolicyHosting.keep_starts
     patch.setattr(PolicyHosting, "keep_starts", keep_starts)
@@ -597,9 +597,9 @@ def _(patch: Patch) -> None:
     original = PolicyHosting.keep_starts
     first: dict[int, int] = {}
 
-    def keep_starts(self: PolicyHosting, report: ReportStarts) -> Noted:
+    def keep_starts(self: PolicyHosting, report: ReportStarts, respond: Respond, now: int) -> None:
         points = {one: first.setdefault(one, at) for one, at in report.points.items()}
-        return original(self, ReportStarts(report.stream, points))
+        original(self, ReportStarts(report.stream, points), respond, now)
 
     patch.setattr(PolicyHosting, "keep_starts", keep_starts)
 

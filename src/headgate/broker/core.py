@@ -134,8 +134,9 @@ class Broker:
 
     # links
 
-    def link_up(self, link: int, now: int, dialled: str | None) -> None:
-        self.neighbours.link_up(link, self.clock.enter(now), dialled)
+    def link_up(self, link: int, now: int, dialled: str | None, named: str | None = None) -> None:
+        """A link is there: it was dialled, or accepted from whom its certificate names, if any."""
+        self.neighbours.link_up(link, self.clock.enter(now), dialled, named)
 
     def dial_failed(self, broker: str, now: int) -> None:
         self.neighbours.dial_failed(broker, self.clock.enter(now))
@@ -164,9 +165,14 @@ class Broker:
         self.outbox.was_read(number, records, self.clock.enter(now))
 
     def batch_applied(self, number: int, refused: str | None, now: int) -> None:
-        self.clock.enter(now)
+        now = self.clock.enter(now)
         if self.policy_hosting is not None:
-            self.policy_hosting.applied(number, refused)
+            self.policy_hosting.applied(number, refused, self.clock.wall(now))
+
+    def starting_point_kept(self, version: int, stream: str, now: int) -> None:
+        now = self.clock.enter(now)
+        if self.policy_hosting is not None:
+            self.policy_hosting.starting_point_kept(version, stream, now)
 
     def policy_grew(self, batches: Sequence[tuple[int, Batch]], now: int) -> None:
         now = self.clock.enter(now)
@@ -329,7 +335,7 @@ class Broker:
                 case AskRights():
                     respond(hosting.rights(asked), now)
                 case ReportStarts():
-                    respond(hosting.keep_starts(asked), now)
+                    hosting.keep_starts(asked, respond, now)
                 case Take():
                     durables.take(asked, respond, now)
                 case AskOwed():

@@ -91,7 +91,10 @@ class ApplyBatch:
 
 @dataclass(frozen=True, slots=True)
 class KeepStartingPoint:
-    """Keep in the ACL database from which offset on a version holds on a stream."""
+    """Keep in the ACL database from which offset on a version holds on a stream.
+
+    The world answers with `starting_point_kept` when it is there.
+    """
 
     version: int
     stream: str

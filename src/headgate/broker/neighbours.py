@@ -84,11 +84,17 @@ class Neighbours:
 
     # what the world says
 
-    def link_up(self, number: int, now: int, dialled: str | None) -> None:
-        self._links[number] = Link(self._hello, now, self._settings.heartbeat_us, dialled)
+    def link_up(self, number: int, now: int, dialled: str | None, named: str | None = None) -> None:
+        expected = dialled if dialled is not None else named
+        self._links[number] = Link(self._hello, now, self._settings.heartbeat_us, expected)
         if dialled is not None:
             self._dialled[number] = dialled
         self._unsent[number] = None
+
+    def has_met(self, number: int) -> bool:
+        """Whether the other end of a link has said who it is."""
+        link = self._links.get(number)
+        return link is not None and link.peer is not None
 
     def dial_failed(self, broker: str, now: int) -> None:
         self._dial_at[broker] = now + self._settings.redial_us

@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 import msgspec
 
+from headgate.broker.asking import Respond
 from headgate.broker.effects import (
     ApplyBatch,
     BatchApplied,
@@ -103,9 +104,16 @@ class PolicyHosting:
         self.outbox = outbox
         self.feed = PolicyFeed(settings, outbox)
         self._bytes_max = settings.asked_bytes_max
-        self._asked: dict[int, Callable[[str | None], None]] = {}
+        self._asked: dict[int, Callable[[str | None, int], None]] = {}
         self._kept = {(stream, version): at for version, stream, at in recovered.starting_points}
+        self._keeping: set[tuple[str, int]] = set()
+        """Those that the ACL database doesn't have yet."""
+        self._reports: dict[str, tuple[tuple[int, ...], Respond]] = {}
+        """By stream the versions in the newest report that is not answered, and how to."""
         self._due_at: int | None = None
+        self._rest_until = 0
+        """After a refusal: when the batch that is due may be tried again."""
+        self._ask_again_us = settings.ask_again_us
         self._applying_due = False
         self.grew(recovered.batches, now)
 
@@ -126,7 +134,7 @@ class PolicyHosting:
     def administer(self, client: int, request: int, batch: Batch, expected: int | None) -> None:
         number = self.outbox.next_number()
 
-        def applied(refused: str | None) -> None:
+        def applied(refused: str | None, now: int) -> None:
             if refused is None:
                 self.outbox.tell(client, BatchApplied(request, self._version_of(batch)))
             else:
@@ -141,19 +149,21 @@ class PolicyHosting:
                 return version
         return self.version
 
-    def applied(self, number: int, refused: str | None) -> None:
+    def applied(self, number: int, refused: str | None, now: int) -> None:
         answered = self._asked.pop(number, None)
         if answered is not None:
-            answered(refused)
+            answered(refused, now)
 
     # time in the policy
 
     def next_timer(self) -> int | None:
-        return None if self._applying_due else self._due_at
+        due = self._due_at
+        return None if self._applying_due or due is None else max(due, self._rest_until)
 
     def on_timer(self, now: int, moment: Callable[[int], Any]) -> None:
         """Turn beginnings and expiries into a batch."""
-        if self._due_at is None or self._applying_due or now < self._due_at:
+        due_at = self.next_timer()
+        if due_at is None or now < due_at:
             return
         batch = due(self.feed.history.current(), moment(now))
         if batch is None:
@@ -163,8 +173,10 @@ class PolicyHosting:
         self._asked[number] = self._due_applied
         self.outbox.add(ApplyBatch(number, batch, self.version))
 
-    def _due_applied(self, refused: str | None) -> None:
+    def _due_applied(self, refused: str | None, now: int) -> None:
         self._applying_due = False
+        if refused is not None:
+            self._rest_until = now + self._ask_again_us
 
     # other brokers
 
@@ -198,9 +210,23 @@ class PolicyHosting:
             rights = self.feed.history.at(rights.since - 1).rights_of(principal)
             yield rights
 
-    def keep_starts(self, report: ReportStarts) -> Noted:
+    def keep_starts(self, report: ReportStarts, respond: Respond, now: int) -> None:
+        """Answer when the ACL database has them: then whoever reported them forgets them."""
+        stream = report.stream
         for version, offset in sorted(report.points.items()):
-            if (report.stream, version) not in self._kept:
-                self._kept[report.stream, version] = offset
-                self.outbox.add(KeepStartingPoint(version, report.stream, offset))
-        return Noted()
+            if (stream, version) not in self._kept:
+                self._kept[stream, version] = offset
+                self._keeping.add((stream, version))
+                self.outbox.add(KeepStartingPoint(version, stream, offset))
+        self._reports[stream] = tuple(report.points), respond
+        self._answer_report(stream, now)
+
+    def starting_point_kept(self, version: int, stream: str, now: int) -> None:
+        self._keeping.discard((stream, version))
+        self._answer_report(stream, now)
+
+    def _answer_report(self, stream: str, now: int) -> None:
+        versions, respond = self._reports.get(stream, ((), None))
+        if respond is not None and not any((stream, one) in self._keeping for one in versions):
+            del self._reports[stream]
+            respond(Noted(), now)

@@ -7,12 +7,14 @@ in an index, each once however many consumers have it; with another version the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, final
 
 from headgate.broker.interests import InterestSet
 from headgate.filters.filter import Filter
 from headgate.log.records import Record
-from headgate.matching.index import FilterIndex
+
+if TYPE_CHECKING:
+    from headgate.matching.index import FilterIndex
 
 ASKED_MAX: Final = 24
 """Up to so many interests are asked one after the other."""
@@ -95,6 +97,9 @@ class Selection(Generic[C]):
 
     def _rebuild(self, version: int) -> None:
         if self._index is None:
+            # Who has few to serve does without what the index needs, which takes seconds to load.
+            from headgate.matching.index import FilterIndex
+
             self._index = FilterIndex()
             self._numbers, self._of_number, self._everything, self._free = {}, {}, {}, []
             self._consumers = dict.fromkeys(self._consumers, ())

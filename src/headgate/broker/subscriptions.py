@@ -6,7 +6,7 @@ A subscription becomes one delivery for each stream. Where it starts is vouched 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, final
@@ -94,6 +94,10 @@ class Subscriptions:
         self._checkpoint_at: int | None = None
 
     # beginning
+
+    def all(self) -> Iterator[Subscribed]:
+        """In the order in which they came."""
+        return iter(self._all)
 
     def add(self, subscribed: Subscribed, now: int) -> None:
         self._all[subscribed] = None

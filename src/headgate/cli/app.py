@@ -8,10 +8,17 @@ from typing import Any, NoReturn
 
 import click
 
+from headgate.cli.completion import completion
 from headgate.cli.evaluations import evaluate_group
 from headgate.cli.filters import filter_group
+from headgate.cli.networks import network_group
 from headgate.cli.policies import policy_group
+from headgate.cli.publishing import pub
+from headgate.cli.serving import up
 from headgate.cli.simulations import simulate
+from headgate.cli.status import status
+from headgate.cli.subscribing import sub
+from headgate.cli.users import user_group
 from headgate.model.errors import FilterSyntaxError, HeadgateError, printable
 from headgate.rights.history import StaleVersionError
 from headgate.stores.acl import UnknownOutcomeError
@@ -92,7 +99,17 @@ def main() -> None:
     """Publish/subscribe for organisations that share event streams, but not everything."""
 
 
-main.add_command(evaluate_group)
-main.add_command(filter_group)
-main.add_command(policy_group)
-main.add_command(simulate)
+for command in (
+    completion,
+    evaluate_group,
+    filter_group,
+    network_group,
+    policy_group,
+    pub,
+    simulate,
+    status,
+    sub,
+    up,
+    user_group,
+):
+    main.add_command(command)

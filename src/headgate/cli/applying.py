@@ -7,24 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from headgate.rights.changes import Batch, Change
-from headgate.rights.history import PolicyHistory, StaleVersionError
-from headgate.rights.policy_diff import diff
+from headgate.rights.history import StaleVersionError
 from headgate.rights.policy_files import PolicyFile
-from headgate.rights.validity import due
+from headgate.rights.policy_plans import plan
 from headgate.stores.acl import AclStore
 
 ATTEMPTS_MAX = 20
 """How often others may come first before we give up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a file would change now, on top of which version."""
-
-    base: int
-    due: Batch | None
-    """The validities that begin or end first: a version of their own."""
-    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +23,6 @@ class Applied:
     version: int
     due: tuple[tuple[int, Batch], ...]
     changes: tuple[Change, ...]
-
-
-def plan(history: PolicyHistory, file: PolicyFile, now: datetime) -> Plan:
-    """What would be done; the history stays as it is."""
-    base = history.version
-    first = due(history.current(), now)
-    if first is not None:
-        history = PolicyHistory.of(batch for _, batch in history.batches())
-        history.apply(first)
-    return Plan(base, first, diff(history.current(), file.at(now)))
 
 
 def apply_file(

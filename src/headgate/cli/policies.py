@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from headgate.cli.output import counted, print_json, print_line, print_note, print_rows
+from headgate.cli.policy_places import PolicyPlace, place_options
 from headgate.filters.filter import Filter
 from headgate.gate.explaining import explain as explain_delivery
 from headgate.model.errors import HeadgateError, named
@@ -31,27 +32,11 @@ if TYPE_CHECKING:
     from headgate.rights.policy_files import PolicyFile
     from headgate.stores.acl import AclStore
 
-STORE = "headgate-data"
+_AT_A_BROKER = "whoever is logged in"
+"""Stands for the author where the broker puts in who it is."""
 FAILED = 1
 """The exit code when a test failed, or the answer is no."""
 
-
-def _check_store(_: click.Context, option: click.Parameter, where: str) -> str:
-    """No name at all would be the directory that one happens to be in."""
-    if not where:
-        raise click.BadParameter("expected a directory, found nothing", param=option)
-    return where
-
-
-_store_option = click.option(
-    "--store",
-    metavar="DIR",
-    envvar="HEADGATE_STORE",
-    default=STORE,
-    show_default=True,
-    callback=_check_store,
-    help="Where the policy is kept; or set HEADGATE_STORE.",
-)
 _json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
 _version_option = click.option(
     "--version", "number", metavar="N", type=int, help="At this version; default: the current one."
@@ -75,6 +60,7 @@ def policy_group() -> None:
 \b
     headgate policy apply policy.yaml
     headgate policy apply policy.yaml --expect 3 --as ann --why "Jane joins" --json
+    headgate policy apply policy.yaml --url https://ann@broker.example:7080 --wait 10
 """,
 )
 @click.argument("path", metavar="FILE")
@@ -83,10 +69,23 @@ def policy_group() -> None:
 )
 @click.option("--why", metavar="TEXT", default="", help="The reason, for the history.")
 @click.option("--as", "author", metavar="AUTHOR", help="Who is asking; default: your user name.")
-@_store_option
+@click.option(
+    "--wait",
+    "wait_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0, 3_600),
+    help="Wait until the version has begun on all streams; with `--url`.",
+)
+@place_options
 @_json_option
 def apply(
-    path: str, expect: int | None, why: str, author: str | None, store: str, as_json: bool
+    path: str,
+    expect: int | None,
+    why: str,
+    author: str | None,
+    wait_s: float | None,
+    place: PolicyPlace,
+    as_json: bool,
 ) -> None:
     """Make the policy what FILE says: the next version, whole or not at all.
 
@@ -95,13 +94,14 @@ def apply(
     """
     from headgate.cli.applying import apply_file
 
-    author = _user() if author is None else author
-    check_principal(author)
+    author = _author(author, place)
+    if wait_s is not None and place.asked is None:
+        raise click.UsageError("only a running broker knows all streams: say `--url`, or no --wait")
     file = _read(path)
     _warn(file)
-    kept = _open(store, create=True)
+    kept = place.open(create=True)
     applied = apply_file(kept, file, _now, author, why, expect)
-    points = kept.starting_points().of_version(applied.version)
+    points = _starting_points(kept, applied.version, wait_s)
     if as_json:
         print_json({"version": applied.version, "starting_points": points})
         return
@@ -128,16 +128,16 @@ def apply(
 )
 @click.argument("path", metavar="FILE")
 @click.option("--exit-code", is_flag=True, help="Exit 1 where there is something to change.")
-@_store_option
+@place_options
 @_json_option
-def diff(path: str, exit_code: bool, store: str, as_json: bool) -> None:
+def diff(path: str, exit_code: bool, place: PolicyPlace, as_json: bool) -> None:
     """Show the changes that `headgate policy apply FILE` would make, in their order."""
-    from headgate.cli.applying import plan
     from headgate.cli.policy_output import print_changes
+    from headgate.rights.policy_plans import plan
 
     file = _read(path)
     _warn(file)
-    planned = plan(_history(store, missing_is_empty=True), file, _now())
+    planned = plan(place.history(missing_is_empty=True), file, _now())
     first = () if planned.due is None else planned.due.changes
     if as_json:
         print_json(
@@ -170,13 +170,13 @@ def diff(path: str, exit_code: bool, store: str, as_json: bool) -> None:
 )
 @_version_option
 @click.option("--principal", metavar="P", help="Only what P may do, and where P has it from.")
-@_store_option
+@place_options
 @_json_option
-def show(number: int | None, principal: str | None, store: str, as_json: bool) -> None:
+def show(number: int | None, principal: str | None, place: PolicyPlace, as_json: bool) -> None:
     """Show the groups and rules of a version, or the rights of one principal."""
     from headgate.cli.policy_output import batch_head, print_rights, print_version, rule_to_json
 
-    history = _history(store)
+    history = place.history()
     version = _at(history, number)
     if principal is not None:
         rights = version.rights_of(principal)
@@ -205,13 +205,13 @@ def show(number: int | None, principal: str | None, store: str, as_json: bool) -
 """,
 )
 @click.option("--version", "number", metavar="N", type=int, help="The changes of this one.")
-@_store_option
+@place_options
 @_json_option
-def history(number: int | None, store: str, as_json: bool) -> None:
+def history(number: int | None, place: PolicyPlace, as_json: bool) -> None:
     """List the versions: when, who, why; or show the changes of one of them."""
     from headgate.cli.policy_output import batch_head, print_changes, print_history
 
-    found = _history(store)
+    found = place.history()
     if number is not None:
         batch = found.batch(number)
         if as_json:
@@ -257,7 +257,7 @@ def _summary(number: int, batch: Batch) -> dict[str, Any]:
 @click.option("--filter", "text", metavar="FILTER", help="Its subscription; default: everything.")
 @click.option("--domain", metavar="D", help="The untrusted domain through which it is connected.")
 @_version_option
-@_store_option
+@place_options
 @_json_option
 def explain(
     principal: str,
@@ -265,7 +265,7 @@ def explain(
     text: str | None,
     domain: str | None,
     number: int | None,
-    store: str,
+    place: PolicyPlace,
     as_json: bool,
 ) -> None:
     """Say whether a principal receives an event, what it sees of it, and why."""
@@ -274,7 +274,7 @@ def explain(
     event = event_from_json(event_json)
     filter_ = Filter.everything() if text is None else Filter.parse(text)
     subscription = Subscription(principal, filter_, domain)
-    version = _at(_history(store), number)
+    version = _at(place.history(), number)
     explanation = explain_delivery(event, version, subscription)
     if text is not None:
         answer = may_subscribe(version.rights_of(principal), filter_)
@@ -372,38 +372,24 @@ def _warn(file: PolicyFile) -> None:
         print_note("warning", warning)
 
 
-def _open(where: str, *, create: bool) -> AclStore:
-    from headgate.stores.opening import open_acl_store
-
-    kept = open_acl_store(where, create=create)
-    click.get_current_context().call_on_close(kept.close)
-    return kept
-
-
-def _history(where: str, *, missing_is_empty: bool = False) -> PolicyHistory:
-    """All versions that a store keeps; looking at it doesn't make one."""
-    if "://" not in where and not _is_there(where):
-        if missing_is_empty:
-            return PolicyHistory()
-        raise HeadgateError(
-            f"there is no store in {named(where, 200)}: `headgate policy apply` makes one, and "
-            "`--store` or HEADGATE_STORE names another"
-        )
-    return _open(where, create=False).history()
+def _author(said: str | None, place: PolicyPlace) -> str:
+    if place.asked is not None:
+        if said is not None:
+            raise click.UsageError("a broker knows who is asking: leave out `--as`")
+        return _AT_A_BROKER
+    author = _user() if said is None else said
+    check_principal(author)
+    return author
 
 
-def _is_there(where: str) -> bool:
-    from headgate.stores.databases import FILE
+def _starting_points(kept: AclStore, version: int, wait_s: float | None) -> dict[str, int]:
+    """Where a version begins, as far as is known, or once all streams have begun it."""
+    if wait_s is None:
+        return kept.starting_points().of_version(version)
+    from headgate.client.policies import HttpAclStore
 
-    try:
-        Path(where, FILE).stat()
-    except FileNotFoundError:
-        return False
-    except OSError as problem:
-        raise HeadgateError(
-            f"can't look for a store in {named(where, 200)}: {problem.strerror}"
-        ) from None
-    return True
+    assert isinstance(kept, HttpAclStore)
+    return kept.wait_for_starting_points(version, wait_s)
 
 
 def _at(history: PolicyHistory, number: int | None) -> PolicyVersion:

@@ -7,7 +7,10 @@ many: a group commit.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import TypeAlias, final
 
@@ -19,6 +22,16 @@ GROUP_MAX = 10_000
 """So many writes are synced together at most: the first of them doesn't wait for ever."""
 
 
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What one sync brought onto the disk."""
+
+    ticket: int
+    """This write and all before it are there."""
+    writes: int
+    seconds: float
+
+
 @final
 class GroupCommit:
     """The one thread that writes to a log store; the loop alone calls its methods."""
@@ -28,7 +41,7 @@ class GroupCommit:
         log: LogStore,
         loop: asyncio.AbstractEventLoop,
         *,
-        stored: Callable[[int], None],
+        stored: Callable[[Synced], None],
         full: Callable[[str], None],
         broken: Callable[[BaseException], None],
     ) -> None:
@@ -40,6 +53,7 @@ class GroupCommit:
         self._waiting: list[tuple[int, Write]] = []
         self._turn = Condition()
         self._ending = False
+        self.is_idle = True
         self._epoch = 0
         """Grows each time that writes were lost: what was submitted before is not to be written."""
         self._thread = Thread(target=self._run, name="headgate-log", daemon=True)
@@ -51,44 +65,72 @@ class GroupCommit:
         """Write these after all that were submitted before."""
         with self._turn:
             self._waiting += [(self._epoch, write) for write in writes]
-            self._turn.notify()
+            self.is_idle = False
+            self._turn.notify_all()
+
+    def go_on(self) -> None:
+        """Write again, after `full` was told.
+
+        What was submitted before this was decided without knowing that, and is not written: whoever
+        is told submits all that is decided by then, goes on, and only then decides more.
+        """
+        self._epoch += 1
 
     @property
     def waiting(self) -> int:
         """How many writes no sync has begun for."""
         return len(self._waiting)
 
+    def flush(self) -> None:
+        """Wait until all that was submitted is stored or lost, and the loop was told so."""
+        with self._turn:
+            while not self.is_idle and self._thread.is_alive():
+                self._turn.wait(0.1)
+
     def stop(self) -> None:
         """Write and sync what is waiting, then end; what was stored is told before this returns."""
         with self._turn:
             self._ending = True
-            self._turn.notify()
-        self._thread.join()
+            self._turn.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def abandon(self) -> None:
+        """End without writing what is waiting, as a crash would."""
+        with self._turn:
+            self._waiting.clear()
+        self.stop()
 
     def _run(self) -> None:
         good_from = 0
-        while True:
-            with self._turn:
-                while not self._waiting and not self._ending:
-                    self._turn.wait()
-                group = self._waiting[:GROUP_MAX]
-                del self._waiting[:GROUP_MAX]
-            if not group:
-                return
+        while group := self._next_group():
             writes = [write for epoch, write in group if epoch >= good_from]
             if not writes:
                 continue
+            began = time.perf_counter()
             try:
                 self._store(writes)
             except StoreFullError as full:
                 # What the core asked for before it hears of this is lost as well.
                 good_from += 1
-                self._call(self._lost, good_from, str(full))
+                self._call(self._tell_full, str(full))
             except BaseException as problem:  # a disk that doesn't keep its word: nothing goes on
                 self._call(self._tell_broken, problem)
                 return
             else:
-                self._call(self._tell_stored, writes[-1].ticket)
+                seconds = time.perf_counter() - began
+                self._call(self._tell_stored, Synced(writes[-1].ticket, len(writes), seconds))
+
+    def _next_group(self) -> list[tuple[int, Write]]:
+        """What is to be written together; nothing at the end."""
+        with self._turn:
+            while not self._waiting and not self._ending:
+                self.is_idle = True
+                self._turn.notify_all()
+                self._turn.wait()
+            group = self._waiting[:GROUP_MAX]
+            del self._waiting[:GROUP_MAX]
+        return group
 
     def _store(self, writes: Sequence[Write]) -> None:
         for write in writes:
@@ -98,11 +140,6 @@ class GroupCommit:
                 self._log.keep(write.key, write.value)
         self._log.sync()
 
-    def _lost(self, epoch: int, because: str) -> None:
-        with self._turn:
-            self._epoch = epoch
-        self._tell_full(because)
-
     def _call(self, act: Callable[..., None], *args: object) -> None:
-        if not self._loop.is_closed():
+        with suppress(RuntimeError):  # the loop was closed: nobody is there to be told
             self._loop.call_soon_threadsafe(act, *args)

@@ -108,21 +108,21 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
 
 
-def checked(record: Record) -> Record:
-    """The record, if it keeps the limits that hold wherever it is read; else a `LogError`."""
-    return _checked(record)[0]
-
-
 def checked_bytes(record: Record) -> int:
-    """How many bytes a record takes, where it is stored and on a link, if it keeps the limits."""
-    return _checked(record)[1]
+    """How many bytes a record takes, where it is stored and on a link.
 
-
-def _checked(record: Record) -> tuple[Record, int]:
+    A `LogError` says which of the limits it breaks that hold wherever it is read.
+    """
     try:
         content = _encode(record)
-        return _decode(content), len(content)
+        _decode(content)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:
-        raise LogError(
-            f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
-        ) from None
+        raise not_a_record(record, problem) from None
+    return len(content)
+
+
+def not_a_record(record: Record, problem: Exception) -> LogError:
+    """What is said of a record that could not be read again."""
+    return LogError(
+        f"offset {record.offset!r} of `{printable(str(record.stream))}` is no record: {problem}"
+    )

@@ -80,18 +80,21 @@ class LogStore(Protocol):
 
 def check_next(last: Record | None, record: Record) -> None:
     """Refuse a record that may not follow the last one of its stream."""
-    stream = f"`{printable(record.stream)}`"
     expected = FIRST_OFFSET if last is None else last.offset + 1
     if record.offset != expected:
-        raise LogError(f"expected offset {expected} of {stream}, got {record.offset}")
+        raise LogError(f"expected offset {expected} of {_stream(record)}, got {record.offset}")
     if last is not None and record.incarnation != last.incarnation:
         raise LogError(
-            f"expected the incarnation `{printable(last.incarnation)}` of {stream}, "
+            f"expected the incarnation `{printable(last.incarnation)}` of {_stream(record)}, "
             f"got `{printable(record.incarnation)}`"
         )
     if last is not None and record.version < last.version:
         raise LogError(
-            f"expected version {last.version} or later at offset {record.offset} of {stream}, "
-            f"got {record.version}"
+            f"expected version {last.version} or later at offset {record.offset} of "
+            f"{_stream(record)}, got {record.version}"
         )
     check_chain(START if last is None else last.chain, (record,))
+
+
+def _stream(record: Record) -> str:
+    return f"`{printable(record.stream)}`"

@@ -92,7 +92,7 @@ class Link:
         self.closed_because: str | None = None
         self._mine = mine
         self._expected = expected
-        """Whom we dialled, if we did."""
+        """Whom we dialled, or who dialled by the certificate that it showed, if that is known."""
         self._heartbeat_us = heartbeat_us
         self._splitter = FrameSplitter(mine.frame_bytes_max, HELLO_BYTES_MAX)
         self._to_send = [encode(mine)]

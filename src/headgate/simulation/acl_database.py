@@ -59,9 +59,15 @@ class AclDatabase:
             return
         self._timeline.after(self._delay(), self._apply, batch, expected, answer)
 
-    def keep_starting_point(self, version: int, stream: str, offset: int) -> None:
-        # Written behind the scenes; a database that is down keeps its writers waiting.
+    def keep_starting_point(
+        self, version: int, stream: str, offset: int, kept: Callable[[], None]
+    ) -> None:
+        """Keep it, and say so; while it is down everybody waits."""
+        if not self.is_up:
+            self._waiting.append(lambda: self.keep_starting_point(version, stream, offset, kept))
+            return
         self.starting_points.append((version, stream, offset))
+        self._timeline.after(0, kept)
 
     def crash(self) -> None:
         self.is_up = False

@@ -274,6 +274,11 @@ class Machine:
             self.core.batch_applied(number, refused, self.now())
             self._carry_out()
 
+    def _point_kept(self, boot: int, kept: KeepStartingPoint) -> None:
+        if self.core is not None and boot == self.boot:
+            self.core.starting_point_kept(kept.version, kept.stream, self.now())
+            self._carry_out()
+
     def _wake(self, timer: int, boot: int) -> None:
         if self.core is None or boot != self.boot or timer != self._timer:
             return
@@ -360,7 +365,10 @@ class Machine:
         assert self._database is not None
         for hook in self._observers.starting_point:
             hook(effect.version, effect.stream, effect.offset)
-        self._database.keep_starting_point(effect.version, effect.stream, effect.offset)
+        boot = self.boot
+        self._database.keep_starting_point(
+            effect.version, effect.stream, effect.offset, lambda: self._point_kept(boot, effect)
+        )
 
     def _tell(self, effect: Tell) -> None:
         session = self.sessions.get(effect.client)

@@ -1,0 +1,1 @@
+"""How is a broker reached over HTTP? A server on aiohttp that decides nothing by itself."""
