@@ -358,8 +358,9 @@ class LogStatus(Struct, frozen=True):
 
     bytes: int | None
     """Its size, where it is known."""
-    unsynced: int
     problem: str | None = None
+    unsynced: int = 0
+    """What waits to be stored."""
 
 
 class PolicyStatus(Struct, frozen=True):
