@@ -8,6 +8,7 @@ if ! python_fits .venv/bin/python; then
     "$uv" venv --quiet --clear --python "$python" .venv
 fi
 echo "installing what requirements/dev.txt locks into .venv/" >&2
-"$uv" pip sync --quiet --require-hashes --python .venv/bin/python requirements/dev.txt
+# Compiled once here: a command that a person types shall not compile it again.
+"$uv" pip sync --quiet --require-hashes --compile-bytecode --python .venv/bin/python requirements/dev.txt
 "$uv" pip install --quiet --no-deps --no-build-isolation --python .venv/bin/python --editable .
 touch .venv/.complete

@@ -16,7 +16,7 @@ from headgate.broker.settings import Settings
 from headgate.broker.topology import Topology
 from headgate.filters.filter import Filter
 from headgate.live.clients import Client
-from headgate.live.node import Node
+from headgate.live.node import Links, Node
 from headgate.log.memory import MemoryLog
 from headgate.log.records import Record
 from headgate.log.store import LogStore, Publication
@@ -162,12 +162,13 @@ def alone(
     directory: Path,
     log: LogStore | None = None,
     acl: AclStore | None = None,
+    links: Links | None = None,
     **settings: Any,
 ) -> Node:
     """A broker without neighbours, not started yet."""
     told = Settings("b", Topology.alone("b"), "b", ("events",), **settings)
     store = acl if acl is not None else open_acl_store(directory / "policy")
-    return Node(told, log if log is not None else MemoryLog(), store, "boot1")
+    return Node(told, log if log is not None else MemoryLog(), store, "boot1", links=links)
 
 
 async def connected(node: Node, principal: str = "jane") -> tuple[Client, Ear]:

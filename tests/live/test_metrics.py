@@ -1,5 +1,6 @@
 """What is counted is what happened; no stranger makes the list of numbers longer."""
 
+import re
 from pathlib import Path
 
 from prometheus_client import generate_latest
@@ -11,6 +12,7 @@ from headgate.live.links import TcpLinks
 from headgate.live.metrics import Histogram, registry_of
 from headgate.live.node import Node
 from headgate.log.memory import MemoryLog
+from tests.doc_blocks import ROOT
 from tests.live.link_certificates import Authority
 from tests.live.nodes import EVERYTHING, Ear, allowed, alone, connected, run, until
 from tests.live.test_links import a_network
@@ -103,6 +105,21 @@ def test_no_principal_client_stream_or_filter_is_a_label(tmp_path: Path) -> None
         assert not any(word in text for word in ("jane", "price", "events", "e1"))
         more = {name for name in set(asked(node)) - before if "branches" not in name}
         assert not more
+        await node.stop()
+
+    run(work())
+
+
+def test_every_metric_is_in_the_documentation_and_no_other(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "observing.md").read_text()
+
+    async def work() -> None:
+        node = alone(tmp_path, links=TcpLinks("127.0.0.1", 0, {}, None))
+        await node.start()
+        found = set(
+            re.findall("^# TYPE (headgate_\\w+)", generate_latest(registry_of(node)).decode(), re.M)
+        )
+        assert set(re.findall(r"`(headgate_\w+)", page)) - {"headgate_log_bytes"} == found
         await node.stop()
 
     run(work())

@@ -13,6 +13,7 @@ from headgate.log.entries import (
     Synced,
     Write,
     entry,
+    entry_at,
     guessed,
     intact,
     whole,
@@ -96,6 +97,8 @@ def test_entries_are_told_with_their_places() -> None:
     assert [DATA[start:end] for start, end, _ in whole(DATA)] == ENTRIES
     start = len(ENTRIES[0])
     assert next(whole(DATA, start)) == (start, start + len(ENTRIES[1]), WRITES[1])
+    assert entry_at(memoryview(DATA), start) == WRITES[1]
+    assert entry_at(memoryview(DATA), start + 1) is None
 
 
 def test_a_damaged_entry_is_guessed_at_if_it_can_be_read_at_all() -> None:

@@ -87,8 +87,9 @@ class RecordingFiles(RealFiles):
     Syncs of what `forgets` matches are left out, as by a program that forgot them.
     """
 
-    def __init__(self, root: Path, forgets: str | None = None) -> None:
+    def __init__(self, root: Path, forgets: str | None = None, first_number: int = 10**6) -> None:
         self.forgets = forgets
+        self._first_number = first_number
         self.operations: list[Operation] = []
         self.full = False
         self._root = root
@@ -103,7 +104,7 @@ class RecordingFiles(RealFiles):
     def create(self, path: Path) -> int:
         opened = super().create(path)
         self._paths[opened] = path
-        number = len(self.operations) + 1_000_000
+        number = len(self.operations) + self._first_number
         self._numbers[_identity(path)] = self._opened[opened] = number
         self.operations.append(Create(self._told(path), number))
         return opened
@@ -191,6 +192,22 @@ class DiskState:
                 self.on_directories.setdefault(old.parent, []).append(operation)
             case Create(path) | Remove(path):
                 self.on_directories.setdefault(path.parent, []).append(operation)
+
+    def put_cached(self, recording: RecordingFiles, root: Path) -> None:
+        """What the machine shows while it runs, synced or not, known to another recording."""
+        names = dict(self.names)
+        for some in self.on_directories.values():
+            for one in some:
+                _name(names, one)
+        for path, file in sorted(names.items()):
+            if file == DIRECTORY:
+                (root / path).mkdir()
+            else:
+                before = self.files.get(file, b"")
+                (root / path).write_bytes(_content(before, self.on_files.get(file, [])))
+                recording.know(root / path, file)
+        for path, data in self.databases.items():
+            (root / path).write_bytes(data)
 
     def left(self) -> Iterator[Disk]:
         """Everything that a power failure may leave now."""

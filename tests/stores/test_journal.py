@@ -4,15 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from headgate.log.entries import Kept, entry
+from headgate.log.entries import Kept, Write, entry
 from headgate.log.records import LogError
 from headgate.log.store import StoreFullError
+from headgate.stores.damage import Damage
 from headgate.stores.files import RealFiles
 from headgate.stores.journal import HEAD_BYTES, Head, Journal, scan, segment_name
 from tests.log.streams import stream_of
 
 GROUPS = [stream_of(3)[:1], stream_of(3)[1:]]
 HEAD = Head(1, 0, b"12345678")
+
+
+Found = tuple[list[tuple[int, int, Write]], list[Damage], int]
+
+
+def scanned(data: bytes, head: Head, *, is_last: bool) -> Found:
+    """The writes with their places, the damages, and up to where it is whole."""
+    placed: list[tuple[int, int, Write]] = []
+    damages: list[Damage] = []
+    good_bytes = scan(data, head, lambda *one: placed.append(one), damages, is_last=is_last)
+    return placed, damages, good_bytes
 
 
 def segment(directory: Path) -> tuple[bytes, list[int]]:
@@ -47,11 +59,11 @@ def test_what_is_stored_is_found_where_it_was_put(tmp_path: Path) -> None:
     data, marks = segment(tmp_path)
     head = Head.read(data)
     assert head is not None
-    found = scan(data, head, is_last=True)
-    assert [one.write for one in found.placed] == [*GROUPS[0], *GROUPS[1]]
-    assert (found.good_bytes, found.damages) == (len(data), ())
-    for one in found.placed:
-        assert data[one.start : one.start + one.bytes] == entry(one.write)
+    placed, damages, good_bytes = scanned(data, head, is_last=True)
+    assert [write for _, _, write in placed] == [*GROUPS[0], *GROUPS[1]]
+    assert (good_bytes, damages) == (len(data), [])
+    for start, size, write in placed:
+        assert data[start : start + size] == entry(write)
     assert marks[-1] == len(data)
 
 
@@ -61,15 +73,15 @@ def test_damage_before_a_mark_is_named_and_behind_the_last_one_it_is_torn(tmp_pa
     assert head is not None
     for at in range(HEAD_BYTES, len(data)):
         damaged = data[:at] + bytes([data[at] ^ 8]) + data[at + 1 :]
-        found = scan(damaged, head, is_last=True)
+        placed, damages, good_bytes = scanned(damaged, head, is_last=True)
         if at < marks[1]:
-            assert len(found.damages) == 1
-            assert [one.write for one in found.placed][-2:] == list(GROUPS[1])
+            assert len(damages) == 1
+            assert [write for _, _, write in placed][-2:] == list(GROUPS[1])
         else:
-            assert found.damages == ()
-            assert found.good_bytes <= at
+            assert damages == []
+            assert good_bytes <= at
         # In a full segment there is no tail that could be torn.
-        assert scan(damaged, head, is_last=False).damages != ()
+        assert scanned(damaged, head, is_last=False)[1] != []
 
 
 def test_what_is_published_can_not_pass_for_a_mark(tmp_path: Path) -> None:
@@ -78,7 +90,7 @@ def test_what_is_published_can_not_pass_for_a_mark(tmp_path: Path) -> None:
     assert head is not None
     forged = entry(Kept("k", data[marks[1] : marks[1] + 60]))
     torn = data[: marks[1]] + b"\xff" * 8 + forged + b"torn"
-    assert scan(torn, head, is_last=True).damages == ()
+    assert scanned(torn, head, is_last=True)[1] == []
 
 
 def test_a_segment_says_how_long_the_one_before_is(tmp_path: Path) -> None:

@@ -264,3 +264,29 @@ def test_a_power_failure_during_recovery_changes_nothing_of_the_promise(
                 log.close()
             again += 1
     record_property(COUNTED, f"{again} states from {tried} recoveries")
+
+
+def test_what_a_killed_process_left_is_synced_before_it_is_shown(
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+) -> None:
+    life = a_life(place, monkeypatch)
+    state = DiskState()
+    count = 0
+    for done, operation in enumerate(life.files.operations, 1):
+        state.apply(operation)
+        then = state.copy()
+        root = Path(tempfile.mkdtemp(dir=place))
+        files = RecordingFiles(root, first_number=10**7)
+        then.put_cached(files, root)
+        # The process starts again; the machine has been running all the while.
+        with closing(DiskLog(root / "log", TINY, files)) as log:
+            shown = life.check(log, done)
+            for one in files.operations:
+                then.apply(one)
+        for disk in set(then.left()):
+            with put(disk, place) as after, closing(DiskLog(after / "log", TINY)) as log:
+                assert life.check(log, done) == shown, "what was shown is gone"
+                count += 1
+    record_property(COUNTED, f"{count} states after {done} kills")

@@ -125,6 +125,10 @@ class Hosting:
     def feeds(self) -> Iterator[HostedFeed]:
         return (written.feed for written in self._streams.values())
 
+    def incarnation_of(self, stream: str) -> str | None:
+        written = self._streams.get(stream)
+        return written.feed.incarnation if written is not None else None
+
     def feed(self, stream: str) -> HostedFeed | None:
         written = self._streams.get(stream)
         return written.feed if written is not None else None

@@ -56,7 +56,7 @@ def _print(found: Status) -> None:
         ("policy", f"version {found.version}, hosted by {found.policy.host}"),
         ("lease", "holds" if found.leased else "lost: nothing new is accepted"),
         ("clients", f"{found.clients:,} with {counted(found.subscriptions, 'subscription')}"),
-        ("log", f"{found.log.bytes:,} bytes"),
+        ("log", "size unknown" if found.log.bytes is None else f"{found.log.bytes:,} bytes"),
     ]
     problems = (("policy", found.policy.problem), ("log", found.log.problem))
     rows += [(f"{what} problem", said) for what, said in problems if said]

@@ -31,6 +31,7 @@ class Host(Protocol):
     def is_stopping(self) -> bool: ...
     def ask(self, verb: Any, *said: Any, **more: Any) -> None: ...
     def answer(self, client: Client, message: Message) -> None: ...
+    def trace(self, client: Client, request: int, traceparent: str | None) -> None: ...
     def forget(self, client: Client) -> None: ...
 
 
@@ -58,8 +59,11 @@ class Client:
         stream: str | None = None,
         is_json: bool = True,
         known: Mapping[str, KnownValue] | None = None,
+        traceparent: str | None = None,
     ) -> None:
+        """`traceparent` names the client's own span, where the broker makes traces."""
         if self._is_served(request):
+            self._host.trace(self, request, traceparent)
             self._host.ask(
                 Broker.publish, self.number, request, body, event_id,
                 stream=stream, is_json=is_json, known=known,

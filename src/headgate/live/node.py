@@ -41,6 +41,7 @@ from headgate.live.office import CLIENT, Office
 from headgate.live.policy_database import PolicyDatabase
 from headgate.live.status import Status, SubscriptionStatus, status_of, subscriptions_of
 from headgate.live.storing import GroupCommit, Synced, Write
+from headgate.live.tracing import Tracing
 from headgate.log.records import DELIVERIES, SUBSCRIPTIONS, LogError
 from headgate.log.store import LogStore
 from headgate.model.errors import HeadgateError
@@ -114,6 +115,7 @@ class Node:
         links: Links | None = None,
         now: Callable[[], int] = lambda: time.time_ns() // 1_000,
         make_core: Callable[[Settings, Recovered, str, int], Broker] = Broker,
+        tracing: Tracing | None = None,
     ) -> None:
         hosts_policy = settings.broker == settings.policy_host
         if hosts_policy != (acl is not None):
@@ -137,6 +139,7 @@ class Node:
         self.since_us = 0
         self._now = now
         self._make_core = make_core
+        self._tracing = tracing
         self._core: Broker | None = None
         self._disk: GroupCommit | None = None
         self._submitted = self._settled = 0
@@ -275,6 +278,8 @@ class Node:
         if self.policy is not None:
             await self.policy.stop()
         await self._reading.stop()
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.stop)
 
     @property
     def is_running(self) -> bool:
@@ -314,6 +319,17 @@ class Node:
     def answer(self, client: Client, message: Message) -> None:
         """Tell a client what the core needn't be asked for, after this turn."""
         self._loop.call_soon(self._hear, client, message)
+
+    def trace(self, client: Client, request: int, traceparent: str | None) -> None:
+        if self._tracing is not None:
+            self._tracing.asked(client.number, request, time.time_ns(), traceparent)
+
+    def _trace_turn(self, tracing: Tracing, effects: list[Effect]) -> None:
+        try:
+            tracing.turned(effects, time.time_ns(), self.core.hosting.incarnation_of)
+        except Exception as fault:  # no reason to serve nobody
+            lines.error("traces end here", exc_info=fault)
+            self._tracing = None
 
     def forget(self, client: Client) -> None:
         if self._clients.pop(client.number, None) is not None:
@@ -460,6 +476,8 @@ class Node:
         effects = core.effects()
         self.tally.turned(effects, self._spent + time.perf_counter() - began)
         self._spent = 0.0
+        if self._tracing is not None:
+            self._trace_turn(self._tracing, effects)
         for effect in effects:
             if isinstance(effect, Append | Keep):
                 writes.append(effect)

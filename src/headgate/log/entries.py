@@ -101,6 +101,12 @@ def whole(data: bytes | memoryview, at: int = 0) -> Iterator[tuple[int, int, Ent
         at = end
 
 
+def entry_at(view: memoryview, at: int) -> Entry | None:
+    """The entry that begins at a place; `None` where it isn't whole."""
+    content = _content(view, at)
+    return _read(content, at) if content is not None else None
+
+
 def guessed(data: bytes | memoryview, at: int, end: int) -> Entry | None:
     """What a damaged entry seems to be: to name it, not to use it."""
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from headgate.log.entries import whole
+from headgate.log.entries import entry_at
 from headgate.log.records import LogError, Record
 from headgate.stores.damage import Damage, DamagedLogError
 from headgate.stores.journal import segment_name
@@ -121,7 +121,8 @@ def read_journal(directory: Path, stream: str, piece: JournalPiece) -> list[Reco
     try:
         for begin, end in _runs(piece):
             start = piece.starts[begin]
-            data = os.pread(opened, piece.starts[end - 1] + piece.sizes[end - 1] - start, start)
+            size = piece.starts[end - 1] + piece.sizes[end - 1] - start
+            data = memoryview(os.pread(opened, size, start))
             for at in range(begin, end):
                 records.append(_record(data, piece, at, start, stream, name))
     finally:
@@ -130,17 +131,15 @@ def read_journal(directory: Path, stream: str, piece: JournalPiece) -> list[Reco
 
 
 def _record(
-    data: bytes, piece: JournalPiece, at: int, start: int, stream: str, name: str
+    data: memoryview, piece: JournalPiece, at: int, start: int, stream: str, name: str
 ) -> Record:
     offset = piece.first + at
     try:
-        found = next(whole(data, piece.starts[at] - start), None)
+        record = entry_at(data, piece.starts[at] - start)
     except LogError as unreadable:
         raise LogError(f"`{name}`, `{stream}` offset {offset}: {unreadable}") from None
-    if found is not None and isinstance(found[2], Record):
-        record = found[2]
-        if (record.stream, record.offset) == (stream, offset):
-            return record
+    if isinstance(record, Record) and record.stream == stream and record.offset == offset:
+        return record
     because = f"its bytes from {piece.starts[at]:,} on are not what was written"
     raise DamagedLogError([Damage(f"journal/{name}", because, stream, offset, offset)], READ_ADVICE)
 

@@ -8,11 +8,11 @@ a mark is thus told from the torn tail of a write that nobody was told of.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct as Layout
-from typing import Final, final
+from typing import Final, TypeAlias, final
 from zlib import crc32
 
 from headgate.log.entries import SYNCED_BEGINS, Entry, Synced, Write, entry, guessed, whole
@@ -60,45 +60,30 @@ class Head:
         return cls(number, previous_bytes, chance)
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A write, and where it stands in its segment."""
-
-    start: int
-    bytes: int
-    write: Write
+Take: TypeAlias = Callable[[int, int, Write], None]
+"""Is told where a write stands in its segment, how many bytes it has there, and what it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
-    """What is found in a segment."""
+def scan(data: bytes, head: Head, take: Take, damages: list[Damage], *, is_last: bool) -> int:
+    """Read a segment up to its torn tail, and say where that begins.
 
-    placed: list[Placed]
-    good_bytes: int
-    """Up to here it is whole; what follows is torn."""
-    damages: tuple[Damage, ...]
-
-
-def scan(data: bytes, head: Head, *, is_last: bool) -> Scan:
-    """Read a segment; what is damaged is left out and named."""
+    What is damaged is left out and named, before what comes after it is taken.
+    """
     file = f"journal/{segment_name(head.number)}"
-    placed: list[Placed] = []
-    damages: list[Damage] = []
     at = HEAD_BYTES
     while True:
         for start, end, one in whole(data, at):
             if not isinstance(one, Synced):
-                placed.append(Placed(start, end - start, one))
+                take(start, end - start, one)
             at = end
         if at == len(data):
-            break
+            return at
         after = _mark_after(data, head.chance, at)
         if after is None and is_last:
-            break
+            return at
         end = _whole_after(data, at, after or len(data))
         damages.append(_damage(file, at, end, guessed(data, at, end)))
         at = end
-    return Scan(placed, at, tuple(damages))
 
 
 def _damage(file: str, start: int, end: int, seeming: Entry | None) -> Damage:

@@ -68,8 +68,17 @@ def records_of(table: Any) -> list[Record]:
     """The records in a table of these columns."""
     columns = {name: table.column(name) for name in COLUMNS}
     columns["time"] = columns["time"].cast(pa.int64())
-    rows = zip(*(columns[name].to_pylist() for name in COLUMNS), strict=True)
+    rows = zip(*(_values(columns[name]) for name in COLUMNS), strict=True)
     return [_record(*row) for row in rows]
+
+
+def _values(column: Any) -> list[Any]:
+    nested = pa.types.is_map(column.type) or pa.types.is_list(column.type)
+    if nested and all(one.offsets[0] == one.offsets[-1] for one in column.chunks if len(one)):
+        # They are empty more often than not, and their values are slow to make.
+        return [()] * len(column)
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 def _columns(records: Sequence[Record]) -> Iterable[list[Any]]:

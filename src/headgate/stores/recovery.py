@@ -9,13 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import final
 
-from headgate.log.entries import Kept
+from headgate.log.entries import Kept, Write
 from headgate.log.records import LogError, Record
 from headgate.model.errors import printable
 from headgate.stores.damage import Damage, DamagedLogError
 from headgate.stores.files import Files, ensure_directory
 from headgate.stores.holdings import Holdings
-from headgate.stores.journal import HEAD_BYTES, Head, Journal, Scan, scan, segment_name
+from headgate.stores.journal import HEAD_BYTES, Head, Journal, scan, segment_name
 from headgate.stores.kept_values import FILE as VALUES_FILE
 from headgate.stores.kept_values import KeptValues
 from headgate.stores.manifest import ADVICE, FILE, Manifest, Sealed, read_manifest, write_manifest
@@ -62,13 +62,18 @@ class Replay:
             held.sealed = replay.sealed.get(stream, [])
         return replay
 
-    def add(self, number: int, found: Scan) -> None:
-        self.damages += found.damages
-        for placed in found.placed:
-            if isinstance(placed.write, Kept):
-                apply_kept(self.kept, placed.write)
+    def add(self, data: bytes, head: Head, *, is_last: bool) -> int:
+        """Read one more segment; up to where it is whole."""
+        number = head.number
+
+        def take(start: int, size: int, write: Write) -> None:
+            if isinstance(write, Kept):
+                apply_kept(self.kept, write)
             else:
-                self._add_record(number, placed.start, placed.bytes, placed.write)
+                self._add_record(number, start, size, write)
+
+        self.sizes[number] = scan(data, head, take, self.damages, is_last=is_last)
+        return self.sizes[number]
 
     def _add_record(self, number: int, start: int, size: int, record: Record) -> None:
         held = self.holdings.get(record.stream)
@@ -144,13 +149,11 @@ def replay(directory: Path, files: Files, first: int, into: Replay) -> Journal:
             break
         _check_head(head, number, previous_bytes if number > first else None)
         assert head is not None
-        found = scan(data, head, is_last=is_last)
-        into.add(number, found)
-        previous_bytes = into.sizes[number] = found.good_bytes
+        previous_bytes = into.add(data, head, is_last=is_last)
         if is_last:
             refuse(into.damages)
-            into.torn_bytes += len(data) - found.good_bytes
-            return _continue(directory, files, head, found.good_bytes)
+            into.torn_bytes += len(data) - previous_bytes
+            return _continue(directory, files, head, previous_bytes)
     refuse(into.damages)
     return Journal.begin(directory, files, numbers[-1] if numbers else first, previous_bytes)
 

@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 from headgate.log.digests import START, check_chain
-from headgate.log.entries import Kept
+from headgate.log.entries import Kept, Write
 from headgate.log.records import LogError, Record
 from headgate.log.store import FIRST_OFFSET
 from headgate.stores.damage import Damage, DamagedLogError
@@ -52,15 +52,18 @@ def read_segment(journals: Path, number: int) -> Segment:
     advice = "it stays in the journal"
     if head is None:
         raise DamagedLogError([Damage(file, "its first bytes are damaged")], advice)
-    found = scan(data, head, is_last=False)
-    if found.damages:
-        raise DamagedLogError(found.damages, advice)
     segment = Segment(number, {}, {})
-    for placed in found.placed:
-        if isinstance(placed.write, Kept):
-            segment.kept[placed.write.key] = placed.write.value
+    damages: list[Damage] = []
+
+    def take(start: int, size: int, write: Write) -> None:
+        if isinstance(write, Kept):
+            segment.kept[write.key] = write.value
         else:
-            segment.streams.setdefault(placed.write.stream, []).append(placed.write)
+            segment.streams.setdefault(write.stream, []).append(write)
+
+    scan(data, head, take, damages, is_last=False)
+    if damages:
+        raise DamagedLogError(damages, advice)
     return segment
 
 
