@@ -358,9 +358,9 @@ class LogStatus(Struct, frozen=True):
 
     bytes: int | None
     """Its size, where it is known."""
-    problem: str | None = None
-    unsynced: int = 0
+    unsynced: int
     """What waits to be stored."""
+    problem: str | None = None
 
 
 class PolicyStatus(Struct, frozen=True):
