@@ -97,3 +97,11 @@ def test_who_types_no_command_is_shown_them_all(words: str) -> None:
     result = run(*words.split())
     assert result.returncode == 2
     assert "Commands:" in result.stderr
+
+
+def test_help_waits_for_nothing_that_only_brokers_and_their_clients_need() -> None:
+    code = (
+        "import sys, headgate.cli; sys.exit(any(name in sys.modules for name in "
+        "('aiohttp', 'headgate.client', 'headgate.live.node', 'sqlalchemy')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from headgate.client.conversation import Conversation, State
+from headgate.client.conversation import Conversation
 from headgate.client.effects import (
     AdvertisementSettled,
     Dial,
@@ -13,6 +13,7 @@ from headgate.client.effects import (
     Ping,
 )
 from headgate.client.settings import SECOND, Settings
+from headgate.client.states import State
 from tests.client.brokers import Broker, Line, Net
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import Raw
 
-from headgate.client.conversation import SAID_TOGETHER, TABLE, Happening, State
+from headgate.client.conversation import SAID_TOGETHER
 from headgate.client.effects import Greeted, HangUp, Over, Parted, Settled
 from headgate.client.errors import (
     ClosedError,
@@ -16,6 +16,7 @@ from headgate.client.errors import (
     UnreachableError,
 )
 from headgate.client.settings import SECOND
+from headgate.client.states import State
 from headgate.client.wishes import Phase
 from headgate.http.socket_messages import (
     NOT_ALLOWED,
@@ -35,7 +36,6 @@ from headgate.http.socket_messages import (
 from headgate.stores.acl import UnknownOutcomeError
 from tests.client.brokers import Net
 from tests.client.stage import Stage
-from tests.doc_blocks import ROOT
 
 
 def open_stage(**settings: int) -> Stage:
@@ -52,32 +52,6 @@ def over(stage: Stage) -> Exception:
     assert stage.conversation.error is effect.because
     assert stage.conversation.next_timer() is None
     return effect.because
-
-
-def drawn() -> list[str]:
-    """The table as the documentation draws it."""
-    states = [state for state in State if state is not State.OVER]
-    head = ["what happens", *(state.name.lower() for state in states)]
-    rows = [
-        [
-            happening.value,
-            *(
-                TABLE[state][happening].name.lower() if happening in TABLE[state] else "-"
-                for state in states
-            ),
-        ]
-        for happening in Happening
-    ]
-    return [
-        f"| {' | '.join(head)} |",
-        f"|{'---|' * len(head)}",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
-
-
-def test_the_page_shows_the_table() -> None:
-    page = (ROOT / "docs" / "python.md").read_text()
-    assert "\n".join(drawn()) in page, "the page should have\n" + "\n".join(drawn())
 
 
 def test_it_greets_and_says_with_whom() -> None:
@@ -370,4 +344,3 @@ def test_who_closes_it_parts_from_the_broker() -> None:
 def test_what_may_not_happen_in_a_state_is_a_fault() -> None:
     with pytest.raises(AssertionError):
         open_stage().conversation.connected(0)
-    assert set(TABLE) == set(State)

@@ -247,7 +247,9 @@ class Reader:
             talker.on = self._hear
             try:
                 await self._subscribe(talker)
-            except (aiohttp.ClientError, OSError, AssertionError) as problem:
+            except (aiohttp.ClientError, OSError) as problem:
+                self.troubles.append(repr(problem))
+            except AssertionError as problem:
                 self.troubles.append(repr(problem))
                 if not talker.is_over:
                     raise

@@ -1,15 +1,14 @@
 """What does a program say to its brokers, and what does it say again after a connection was lost?
 
 A conversation takes messages and the time, and gives messages and effects; it has no socket and no
-clock. `TABLE` says what may happen in which state. Everything that the program asked for outlives
-connections: on the next one it is asked for again, so that nothing is stored twice and nothing is
-handed to the program twice.
+clock. What may happen in which state stands in `states.py`. Everything that the program asked for
+outlives connections: on the next one it is asked for again, so that nothing is stored twice and
+nothing is handed to the program twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum
 from itertools import count
 from random import Random
 from typing import Any, Final, final
@@ -37,6 +36,7 @@ from headgate.client.errors import (
 )
 from headgate.client.publications import Publication, Publications, rest_us
 from headgate.client.settings import Settings
+from headgate.client.states import TABLE, Happening, State
 from headgate.client.wishes import Beginning, Coming, Phase, Wish
 from headgate.http.socket_messages import (
     NOT_ALLOWED,
@@ -64,66 +64,6 @@ from headgate.model.errors import HeadgateError
 
 SAID_TOGETHER: Final = 16
 """So many requests are in one text, without publications: each may have a long cursor."""
-
-
-class State(Enum):
-    """Where a conversation stands."""
-
-    APART = "without a connection, until it is time to try again"
-    DIALLING = "a connection is being made"
-    OPENING = "connected, but the broker has not said who it is"
-    OPEN = "both sides speak"
-    OVER = "ended for good"
-
-    __hash__ = object.__hash__
-
-
-class Happening(Enum):
-    """What may happen to a conversation."""
-
-    DIAL = "it is time to try the next broker"
-    CONNECTED = "the connection is there"
-    GREETED = "the broker's `connected` comes"
-    MESSAGE = "another message comes"
-    LOST = "the connection is lost, or can't be made"
-    SILENCE = "nothing comes for too long"
-    DROPPED = "the broker ends it for good"
-    CLOSE = "the program ends it"
-
-    __hash__ = object.__hash__
-
-
-TABLE: Final[Mapping[State, Mapping[Happening, State]]] = {
-    State.APART: {
-        Happening.DIAL: State.DIALLING,
-        Happening.DROPPED: State.OVER,
-        Happening.CLOSE: State.OVER,
-    },
-    State.DIALLING: {
-        Happening.CONNECTED: State.OPENING,
-        Happening.LOST: State.APART,
-        Happening.SILENCE: State.APART,
-        Happening.DROPPED: State.OVER,
-        Happening.CLOSE: State.OVER,
-    },
-    State.OPENING: {
-        Happening.GREETED: State.OPEN,
-        Happening.LOST: State.APART,
-        Happening.SILENCE: State.APART,
-        Happening.DROPPED: State.OVER,
-        Happening.CLOSE: State.OVER,
-    },
-    State.OPEN: {
-        Happening.MESSAGE: State.OPEN,
-        Happening.LOST: State.APART,
-        Happening.SILENCE: State.APART,
-        Happening.DROPPED: State.OVER,
-        Happening.CLOSE: State.OVER,
-    },
-    State.OVER: {
-        Happening.CLOSE: State.OVER,
-    },
-}
 
 
 @final
