@@ -54,9 +54,12 @@ class Fields:
         values, most = self.values, self.limits.attributes
         for key, item in tree.items():
             # Most are plain values: they are taken without a call for each.
-            if item.__class__ in _PLAIN and self.leaves < most:
+            kind = item.__class__
+            if self.leaves < most and (
+                kind in _PLAIN or (kind is int and INTEGER_MIN <= item <= INTEGER_MAX)
+            ):
                 self.leaves += 1
-                values[prefix + key] = item  # type: ignore[assignment]
+                values[prefix + key] = item
             else:
                 self.add(prefix + key, item, depth)
 

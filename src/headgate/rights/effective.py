@@ -114,11 +114,11 @@ def limits_allow(rule: Rule, event: Event, *, own: str | None) -> bool:
 
 
 def topics_of(event: Event) -> frozenset[str]:
-    topics: Value | None = event.attributes.get(TOPICS)
+    topics: Value | None = event._values.get(TOPICS)
     return topics if isinstance(topics, frozenset) else frozenset()
 
 
 def brokers_own_stream(event: Event) -> str | None:
     """The stream of an event like one of `$policy`, which only a rule that names it reaches."""
-    stream = event.attributes.get("$stream")
+    stream = event._values.get("$stream")
     return stream if isinstance(stream, str) and stream.startswith("$") else None

@@ -7,8 +7,9 @@ Whatever can't be decided is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from headgate.filters.covering import ordinary
 from headgate.filters.filter import Filter
@@ -18,15 +19,13 @@ from headgate.rights.effective import Rights, brokers_own_stream, reaches, topic
 from headgate.rights.rules import Action, OnExcess, Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True):
     """The rules under which a request is allowed."""
 
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Why no rule allows it: a line for each rule that could have."""
 
     because: str
