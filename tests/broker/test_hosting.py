@@ -147,14 +147,14 @@ def test_a_publication_is_known_by_its_event_id_within_the_window() -> None:
     assert host.hosting.repeated("orders", "ann", "event-1") is None
     assert Host(host.found()).hosting.repeated("orders", "eve", "event-1") == (1, 0)
     for number in (2, 3):
-        host.publish(replace(SAID, event_id=f"event-{number}"))
+        host.publish(msgspec.structs.replace(SAID, event_id=f"event-{number}"))
     assert host.hosting.repeated("orders", "eve", "event-1") is None
 
 
 def test_who_gives_no_event_id_repeats_nothing() -> None:
     host = Host()
     for _ in range(2):
-        host.publish(replace(SAID, event_id=""))
+        host.publish(msgspec.structs.replace(SAID, event_id=""))
     host.disk.store()
     assert host.answers == [1, 2]
 
