@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 
@@ -93,7 +91,7 @@ def test_a_starting_point_whose_marker_was_lost_is_no_starting_point() -> None:
     host.hosting.learn(3, NOW)
     host.disk.store()
     found = host.found()
-    found = replace(found, streams={}, incarnations={})
+    found = msgspec.structs.replace(found, streams={}, incarnations={})
     assert Host(found, "boot-2").hosting.unreported["orders"] == {}
 
 
