@@ -301,6 +301,8 @@ def settings(chance: Random) -> dict[str, int | bool]:
         "checkpoint_records": chance.choice((2, 10, 1_000)),
         "checkpoint_us": chance.choice((1, 60)) * SECOND,
     }
+    # In some, a window is full after a delivery or a few, however many it has room for.
+    found["window_bytes"] = {2: 1, 10: 200}.get(found["checkpoint_records"], 4 * 1_024 * 1_024)
     if chance.random() < 0.12:
         found["frame_bytes_max"] = chance.choice((8, 32)) * 1_024
     if chance.random() < 0.08:
