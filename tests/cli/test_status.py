@@ -57,7 +57,7 @@ def test_everything_that_is_wrong_is_shown(capsys: pytest.CaptureFixture[str]) -
         Status(
             "b1", "boot", 7, False, False, 1_767_225_600_000_000, {"b2": True, "b3": False},
             {"quotes": HostedStream("i", 5, 107, 7)}, ["quotes"], 1_000, 2,
-            LogStatus(1_024, "the disk is full"), PolicyStatus("b2", "no answer\x1b[2J"), {},
+            LogStatus(1_024, 0, "the disk is full"), PolicyStatus("b2", "no answer\x1b[2J"), {},
         )
     )  # fmt: skip
     assert capsys.readouterr().out == (

@@ -86,6 +86,20 @@ def test_a_damaged_certificate_is_made_anew(made: DevelopmentAuthority, tmp_path
     certificate(file).verify_directly_issued_by(certificate(made.certificate_file))
 
 
+def test_a_certificate_with_the_key_of_another_is_made_anew(
+    made: DevelopmentAuthority, tmp_path: Path
+) -> None:
+    file, other = tmp_path / "http.pem", tmp_path / "other.pem"
+    for one in (file, other):
+        made.for_http(one, NAMES)
+    key, mark, _ = other.read_bytes().partition(b"-----BEGIN CERTIFICATE")
+    _, _, rest = file.read_bytes().partition(mark)
+    file.write_bytes(key + mark + rest)
+    made.for_http(file, NAMES)
+    kept = serialization.load_pem_private_key(file.read_bytes(), None)
+    assert kept.public_key() == certificate(file).public_key()
+
+
 @pytest.mark.parametrize("key", [None, b"nothing", b"other"])
 def test_an_authority_without_its_key_is_not_replaced_unasked(
     made: DevelopmentAuthority, tmp_path: Path, key: bytes | None

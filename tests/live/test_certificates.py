@@ -1,13 +1,15 @@
 """Do the right ends trust each other, and no others?"""
 
 import ssl
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
-from headgate.live.authority import DevelopmentAuthority
+from headgate.live.authority import BROKER_URN, DevelopmentAuthority
 from headgate.live.certificates import (
     authority,
     broker_of,
@@ -139,6 +141,23 @@ def test_a_client_may_show_a_certificate_of_the_named_authorities(tmp_path: Path
     assert seen is not None
     assert names_of(seen).common_name == "jane"
     assert names_of(seen).uris == ("urn:headgate:broker:jane",)
+
+
+def test_a_certificate_of_two_brokers_is_of_none() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([])
+    uris = [x509.UniformResourceIdentifier(BROKER_URN + one) for one in ("b1", "b2")]
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(datetime(2026, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2027, 1, 1, tzinfo=UTC))
+        .add_extension(x509.SubjectAlternativeName(uris), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    content = made.public_bytes(serialization.Encoding.DER)
+    assert names_of(content).uris == (f"{BROKER_URN}b1", f"{BROKER_URN}b2")
+    assert names_of(content).common_name is None
+    assert broker_of(content) is None
 
 
 def test_what_is_no_certificate_names_no_broker() -> None:

@@ -263,6 +263,18 @@ def test_attempts_from_one_address_are_limited_whoever_they_are_for(world: World
     world.play(use)
 
 
+def test_who_tries_a_name_that_has_to_wait_uses_up_nothing_of_its_address(world: World) -> None:
+    world.limit(log_in_attempts=1, log_in_attempts_per_address=2)
+
+    async def use(identities: Identities) -> None:
+        said = [await attempt(identities, "jane", "wrong", HERE) for _ in range(5)]
+        assert said == ["wrong", "wait", "wait", "wait", "wait"]
+        assert await attempt(identities, "ann", "wrong", HERE) == "wrong"
+        assert await attempt(identities, "max", "wrong", HERE) == "wait"
+
+    world.play(use)
+
+
 def test_attempts_that_come_at_once_are_counted_before_they_are_checked(world: World) -> None:
     world.limit(log_in_attempts=3)
 
@@ -277,12 +289,18 @@ def test_attempts_that_come_at_once_are_counted_before_they_are_checked(world: W
 
 def test_a_flood_of_log_ins_waits_in_a_bounded_row(world: World) -> None:
     world.checks = PasswordChecks(1, 3, QUICK)
+    world.limit(log_in_attempts=1, log_in_attempts_per_address=1)
 
     async def use(identities: Identities) -> None:
         said = await asyncio.gather(
             *(attempt(identities, f"user {n}", "wrong", f"10.0.0.{n}") for n in range(20))
         )
         assert sorted(said) == ["wait"] * 16 + ["wrong"] * 4
+        # Who had to wait for others has not used up an attempt.
+        waited = said.index("wait")
+        address = f"10.0.0.{waited}"
+        assert await attempt(identities, f"user {waited}", "wrong", address) == "wrong"
+        assert await attempt(identities, f"user {waited}", "wrong", address) == "wait"
 
     world.play(use)
 

@@ -167,10 +167,19 @@ def test_an_end_that_takes_too_long_is_cut_short_and_said_so(
     async def never(self: Node) -> None:
         await asyncio.Event().wait()
 
+    crashed: list[Node] = []
+    crash = Node.crash
+
+    async def seen(self: Node) -> None:
+        crashed.append(self)
+        await crash(self)
+
     with monkeypatch.context() as patched:
         patched.setattr(Node, "stop", never)
+        patched.setattr(Node, "crash", seen)
         with pytest.raises(ServingError, match=r"didn't end within 2 s and was cut short"):
             play(with_section(config, "limits", stop_s=1), nothing)
+    assert [node.is_running for node in crashed] == [False]
     play(config, nothing)
 
 

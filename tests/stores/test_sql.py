@@ -181,6 +181,22 @@ def test_starting_points_that_shrink_are_found(opened: Opening, where: str) -> N
         store.starting_points()
 
 
+def test_to_see_that_nothing_is_new_no_batch_is_read(store: AclStore) -> None:
+    store.apply(granting("bob"))
+    said = list[str]()
+    engine = _engine(store)
+
+    def hear(_: object, __: object, statement: str, *___: object) -> None:
+        said.append(statement)
+
+    event.listen(engine, "before_cursor_execute", hear)
+    assert store.history().version == 1
+    event.remove(engine, "before_cursor_execute", hear)
+    reading = [statement for statement in said if "batches" in statement]
+    assert len(reading) == 1
+    assert "changes" not in reading[0]
+
+
 def test_many_versions_come_in_part_by_part(opened: Opening) -> None:
     """Around the number of rows that are read at once."""
     writer, reader = opened(), opened()

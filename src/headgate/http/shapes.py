@@ -317,10 +317,12 @@ class Streams(Struct, frozen=True):
 class SubscriptionPosition(Struct, frozen=True):
     """Where a subscription began on a stream, and how far it has come."""
 
-    stream: str
     incarnation: str
     start: int | None
+    """It receives what comes after this; nothing yet where this isn't known."""
     position: int | None
+    outstanding: int
+    """Deliveries that its client hasn't acknowledged."""
 
 
 class LiveSubscription(Struct, frozen=True):
@@ -329,9 +331,11 @@ class LiveSubscription(Struct, frozen=True):
     client: int
     subscription: int
     principal: str
+    domain: str | None
     filter: str
     durable: str | None
-    streams: list[SubscriptionPosition]
+    causal: bool
+    streams: dict[str, SubscriptionPosition]
 
 
 class LiveSubscriptions(Struct, frozen=True):
@@ -352,7 +356,10 @@ class HostedStream(Struct, frozen=True):
 class LogStatus(Struct, frozen=True):
     """How the log on disk is."""
 
-    bytes: int
+    bytes: int | None
+    """Its size, where it is known."""
+    unsynced: int
+    """What waits to be stored."""
     problem: str | None = None
 
 

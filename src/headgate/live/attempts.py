@@ -42,8 +42,7 @@ class Attempts:
 
     def give_back(self, name: str) -> None:
         """The attempt was right: it doesn't count."""
-        place = self._place(name)
-        self._left[place] = min(self._most, self._left[place] + 1)
+        self._left[self._place(name)] += 1
 
     def _place(self, name: str) -> int:
         digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4, key=self._key)

@@ -44,10 +44,10 @@ def test_bytes_are_no_message(tmp_path: Path) -> None:
 
 def test_a_message_that_is_too_large_ends_the_socket(tmp_path: Path) -> None:
     async def play() -> None:
-        async with site(tmp_path, limits=WebLimits(frame_bytes=10_000)) as made:
-            async with made.talk() as talk:
-                await talk.socket.send_str("x" * 20_000)
-                assert await talk.close_code() == 1009
+        limits = WebLimits(frame_bytes=10_000)
+        async with site(tmp_path, limits=limits) as made, made.talk() as talk:
+            await talk.socket.send_str("x" * 20_000)
+            assert await talk.close_code() == 1009
 
     asyncio.run(play())
 

@@ -46,14 +46,14 @@ def test_a_reader_goes_on_after_the_last_id_that_it_saw(tmp_path: Path) -> None:
         async with site(tmp_path) as made:
             await publish(made, 1, 2, 3)
             await publish(made, 4, stream="orders")
-            async with made.listen(**{"from": "start"}) as heard:
+            async with made.listen(begin="start") as heard:
                 seen: list[tuple[int, str]] = []
                 while len(seen) < 2:
                     number, said = await heard.named("message")
                     seen.append((said["event"]["a"], number))
             await publish(made, 5)
             last = {"Last-Event-ID": seen[-1][1]}
-            async with made.listen(headers=last, **{"from": "start"}) as heard:
+            async with made.listen(headers=last, begin="start") as heard:
                 rest = await numbers(heard, 3)
             assert sorted([one for one, _ in seen] + rest) == [1, 2, 3, 4, 5]
 
@@ -64,7 +64,7 @@ def test_a_stream_that_goes_on_in_another_life_is_read_from_its_beginning(tmp_pa
     async def play() -> None:
         async with site(tmp_path) as made:
             await publish(made, 1, 2)
-            async with made.listen(**{"from": "events@gone.17,orders@boot1.0"}) as heard:
+            async with made.listen(begin="events@gone.17,orders@boot1.0") as heard:
                 assert await numbers(heard, 2) == [1, 2]
 
     asyncio.run(play())

@@ -87,7 +87,7 @@ async def is_well(made: Site) -> None:
                 JSON,
                 "Content-Length: 5",
                 "Transfer-Encoding: chunked",
-            ),  # fmt: skip
+            ),
             b"400",
         ),
         (
@@ -219,7 +219,8 @@ def mutants(seed: int, count: int) -> Iterator[bytes]:
         head("POST /v1/events HTTP/1.1", AUTHORIZATION, "Transfer-Encoding: chunked",
              "Content-Type: application/cloudevents-batch+json") + b"2\r\n[]\r\n0\r\n\r\n",
         head("GET /v1/socket HTTP/1.1", AUTHORIZATION, "Upgrade: websocket", "Connection: Upgrade",
-             "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", close=False)
+             "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+             close=False)
         + b"\x81\x91\0\0\0\0" + b'{"do":"publish"} ',
         head("PUT /v1/policy HTTP/1.1", AUTHORIZATION, "Content-Type: application/yaml",
              "Content-Length: 9") + b"rules: []",

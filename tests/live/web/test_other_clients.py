@@ -117,12 +117,12 @@ def test_the_cloudevents_sdk_publishes_in_both_modes(
                 "POST", "/v1/events", headers=message.headers, data=message.body
             )
             assert (status, place["repeated"]) == (200, False), place
-            (record,) = [one for one in made.node.log.read("events", 0, 9) if not one.is_marker]
+            (body,) = [
+                one.body for one in made.node.log.read("events", 0, 9) if one.body is not None
+            ]
             # What the SDK reads of it is what it wrote.
             headers = {"content-type": "application/cloudevents+json"}
-            back = binding.from_http(
-                binding.HTTPMessage(headers, record.body), JSONFormat(), CloudEvent
-            )
+            back = binding.from_http(binding.HTTPMessage(headers, body), JSONFormat(), CloudEvent)
             expected = {**ATTRIBUTES, "specversion": "1.0", "datacontenttype": media}
             assert dict(back.get_attributes()) == {**dict(event.get_attributes()), **expected}
             assert back.get_data() == data

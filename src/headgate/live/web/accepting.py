@@ -19,6 +19,7 @@ from headgate.live.web.limits import WebLimits
 
 _BACKLOG = 1_024
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_AT_ONCE = 64
 _PAUSE_S = 0.5
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n"
@@ -37,14 +38,10 @@ class Accepting:
         self._by_address: Counter[str] = Counter()
         self._sockets: list[socket.socket] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self.port = 0
+        """Where 0 was asked for, it is the one that was free."""
         self.open = 0
         self.refused = 0
-
-    @property
-    def port(self) -> int:
-        """The port; where 0 was asked for, it is the one that was free."""
-        port: int = self._sockets[0].getsockname()[1]
-        return port
 
     async def start(self, host: str, port: int) -> None:
         loop = asyncio.get_running_loop()
@@ -59,32 +56,37 @@ class Accepting:
             if family == socket.AF_INET6:
                 listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             # Of several addresses all get the port that was free at the first.
-            listening.bind((address[0], port or self._chosen(), *address[2:]))
+            listening.bind((address[0], port or self.port, *address[2:]))
             listening.listen(_BACKLOG)
+            self.port = listening.getsockname()[1]
         for listening in self._sockets:
-            self._begin(self._accept(listening))
-
-    def _chosen(self) -> int:
-        return self.port if len(self._sockets) > 1 else 0
+            loop.add_reader(listening, self._accept, listening)
 
     async def stop(self) -> None:
         """Accept nothing more; connections that are there stay."""
+        loop = asyncio.get_running_loop()
+        sockets, self._sockets = self._sockets, []
+        for listening in sockets:
+            loop.remove_reader(listening)
+            listening.close()
+        await asyncio.sleep(0)  # who was taken in a moment ago has begun, and can be let go
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for listening in self._sockets:
-            listening.close()
 
-    async def _accept(self, listening: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
+    def _accept(self, listening: socket.socket) -> None:
+        """Take in who is waiting at the door, but not for so long that others wait inside."""
+        for _ in range(_AT_ONCE):
             try:
-                accepted, address = await loop.sock_accept(listening)
+                accepted, address = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
             except OSError as problem:
-                if problem.errno in _SCARCE:
-                    log.warning("can't accept", because=str(problem))
-                    await asyncio.sleep(_PAUSE_S)
-                continue
+                if problem.errno not in _SCARCE:
+                    raise
+                self._rest(listening, str(problem))
+                return
+            accepted.setblocking(False)
             host = str(address[0])
             if self._is_full(host):
                 self._refuse(accepted)
@@ -92,6 +94,18 @@ class Accepting:
             self.open += 1
             self._by_address[host] += 1
             self._begin(self._shake_hands(accepted, host))
+
+    def _rest(self, listening: socket.socket, because: str) -> None:
+        """There are no more files to be had: wait until some are closed."""
+        log.warning("can't accept", because=because)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening)
+
+        def go_on() -> None:
+            if listening in self._sockets:
+                loop.add_reader(listening, self._accept, listening)
+
+        loop.call_later(_PAUSE_S, go_on)
 
     def _is_full(self, host: str) -> bool:
         limits = self._limits
@@ -112,17 +126,17 @@ class Accepting:
         timing: dict[str, Any] = {}
         if self._tls is not None:
             timing["ssl_handshake_timeout"] = self._limits.request_s
+        # With TLS, uvloop gives back another protocol than the one that was made for it.
+        made = self._server()
         connection: Connection | None = None
         try:
-            _, made = await loop.connect_accepted_socket(
-                self._server, accepted, ssl=self._tls, **timing
-            )
-            assert isinstance(made, Connection)
+            await loop.connect_accepted_socket(lambda: made, accepted, ssl=self._tls, **timing)
             connection = made
         except OSError as problem:  # TLS that failed is one, too
-            accepted.close()
             log.debug("no connection", address=host, because=str(problem))
         finally:
+            if connection is None:
+                accepted.close()
             if connection is None or connection.is_lost:
                 self._leave(host)
             else:

@@ -78,6 +78,8 @@ class Application:
             answer = web.Response(status=400)
         except Exception as fault:
             answer = _refused(_refusal_of(fault))
+            if request.writer.output_size:
+                connection.cut()  # there is an answer already: this can't be put into it
         finally:
             for asked in found:
                 asked.done()
@@ -93,10 +95,11 @@ class Application:
             known = await identify(request, route.needs, self._identities)
         limits = self._limits
         asked = Asked(
-            request, route, parameters_of(request, route, parts), self._bodies,
+            request, route, self._bodies,
             limits.body_bytes if known is not None else LOGIN_BYTES_MAX, limits.request_s, known,
         )  # fmt: skip
         found.append(asked)
+        asked.said = parameters_of(request, route, parts)
         return _response(await self._handlers[route.name](asked))
 
     def _note(
