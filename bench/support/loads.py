@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import cast, final
+from typing import Any, cast, final
 
 from tests.live.brokers import BrokerProcess
 
@@ -239,7 +239,8 @@ async def publish_for(some: list[Publisher], seconds: float) -> tuple[int, float
     over = [one.go(began + seconds) for one in some]
     lost = [one.line.lost for one in some]
     everything = asyncio.gather(*over)
-    await asyncio.wait([everything, *lost], return_when=asyncio.FIRST_COMPLETED, timeout=60)
+    waiting: list[asyncio.Future[Any]] = [everything, *lost]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED, timeout=60)
     for one in lost:
         if one.done():
             everything.cancel()
