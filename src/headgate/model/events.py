@@ -142,6 +142,10 @@ class Event(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self._identity() == other._identity()
 
+    def __ne__(self, other: object) -> bool:
+        # A struct's own doesn't ask `__eq__`.
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self._identity())
 
