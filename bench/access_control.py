@@ -34,7 +34,8 @@ TURN_S = 0.2 if QUICK else 2.0
 ROUNDS = 1 if QUICK else 4
 TICK_S = 0.02
 BROKERS = ("publisher's", "routing", "subscribers'")
-_SETTLE_S = 20.0
+_SETTLE_S = 120.0
+"""The index over filters is compiled where more than a few subscribe, which takes its time."""
 
 Cpu = dict[tuple[bool, bool, int], tuple[float, ...]]
 """With access control, with reliability, records a second: per cent of one CPU of each broker."""
