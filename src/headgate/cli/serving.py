@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 BROKEN = 1
 """The exit code when the broker couldn't go on, or a check found something wrong."""
+KILLED = 130
+"""The exit code when it was told to stop a second time."""
 TURN_S = 0.000_5
 """After so long a thread that waits for the interpreter is let in."""
 COLLECTED_AT = (100_000, 50, 100)
 """So many more objects that can be in a cycle, and so many collections of what is younger."""
-KILLED = 130
-"""The exit code when it was told to stop a second time."""
 
 
 @click.command(
