@@ -510,3 +510,9 @@ def test_events_that_are_equal_are_not_unequal() -> None:
     assert one == other
     assert not one != other  # noqa: SIM202  # the operator itself is what is asked
     assert one != Event.of({"a": 1})
+
+
+@pytest.mark.parametrize("value", [[1], "price", 5, None])
+def test_what_is_no_mapping_is_refused_as_such(value: Any) -> None:
+    with pytest.raises(EventError, match="expected a mapping from names to values, found a value"):
+        Event.of(value)
