@@ -30,6 +30,7 @@ class Conversing:
         self._node = node
         self._limits = limits
         self._subscribers = counts.subscribers.labels("socket")
+        self._silent = counts.silent
         self._messages = counts.messages.labels("in")
         self._open: set[Socket] = set()
 
@@ -79,6 +80,8 @@ class Conversing:
                 timer.cancel()
             self._subscribers.dec()
             self._open.discard(socket)
+            if socket.was_silent:
+                self._silent.inc()
             socket.close()
             # Who doesn't read doesn't see the end either.
             loop.call_later(_CLOSE_S, asked.connection.cut)
