@@ -3,10 +3,14 @@
 import doctest
 import os
 import re
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +19,8 @@ SECONDS_MAX = 120
 
 FENCE = re.compile(r"^( *)```(python|console)[ ]*\n(.*?)^\1```[ ]*$", re.MULTILINE | re.DOTALL)
 NOT_RUN = "# not run:"
+PORT = 7080
+"""Where a broker serves by default."""
 
 
 @dataclass(frozen=True)
@@ -94,21 +100,57 @@ def output_fits(expected: list[str], output: str) -> bool:
     return re.fullmatch(pattern, lines) is not None
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the broker that a page starts keeps its data and is reached, in place of the default.
+
+    The page shows the default: nobody who reads it has another broker there.
+    """
+
+    data: Path
+    port: int
+
+    @classmethod
+    def fresh(cls, page: str) -> "Place":
+        data = ROOT / "build" / "pages" / page.replace("/", "-")
+        shutil.rmtree(data, ignore_errors=True)
+        data.parent.mkdir(parents=True, exist_ok=True)
+        with socket.create_server(("127.0.0.1", 0)) as held:
+            return cls(data, held.getsockname()[1])
+
+    def clear(self) -> None:
+        """End a broker that the page has left, and only that."""
+        for lock in self.data.rglob("lock"):
+            said = re.search(r"process (\d+)", lock.read_text())
+            if said is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(int(said[1]), signal.SIGKILL)
+
+
 def run_page(blocks: list[Block], targets: set[str]) -> None:
     """Do what a page says from top to bottom; what one block defines, a later one may use."""
     scope: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks:
-        if not block.reason_not_run:
-            run(block, targets, scope)
+    place = Place.fresh(blocks[0].page if blocks else "none")
+    try:
+        for block in blocks:
+            if not block.reason_not_run:
+                run(block, targets, scope, place)
+    finally:
+        place.clear()
 
 
-def run(block: Block, targets: set[str], scope: dict[str, object] | None = None) -> None:
+def run(
+    block: Block,
+    targets: set[str],
+    scope: dict[str, object] | None = None,
+    place: Place | None = None,
+) -> None:
     """Do what the block says, and fail where the outcome is another."""
     if block.language == "python":
         _run_python(block, {"__name__": "__main__"} if scope is None else scope)
     else:
         for step in steps_of(block):
-            _run_step(step, block, targets)
+            _run_step(step, block, targets, place)
 
 
 def _run_python(block: Block, scope: dict[str, object]) -> None:
@@ -123,7 +165,7 @@ def _run_python(block: Block, scope: dict[str, object]) -> None:
     assert result.failed == 0, "".join(report)
 
 
-def _run_step(step: Step, block: Block, targets: set[str]) -> None:
+def _run_step(step: Step, block: Block, targets: set[str], place: Place | None = None) -> None:
     task = re.match(r"make\b(.*)", step.command)
     if task:
         # A task may take minutes, or run the very tests that read this page.
@@ -131,9 +173,9 @@ def _run_step(step: Step, block: Block, targets: set[str]) -> None:
         assert named <= targets, f"{block}: the Makefile has no target `{min(named - targets)}`"
         return
     done = subprocess.run(
-        ["bash", "-c", step.command],
+        ["bash", "-c", _at(step.command, place)],
         cwd=ROOT,
-        env=_environment(),
+        env=_environment(place),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -143,10 +185,27 @@ def _run_step(step: Step, block: Block, targets: set[str]) -> None:
     )
     expected = "\n".join(step.expected)
     # A page that shows `...` would else hide that its command is gone.
-    fits = done.returncode not in (126, 127) and output_fits(step.expected, done.stdout)
-    assert fits, f"{block}: `{step.command}`\nexpected:\n{expected}\ngot:\n{done.stdout}"
+    said = done.stdout if place is None else done.stdout.replace(f":{place.port}", f":{PORT}")
+    fits = done.returncode not in (126, 127) and output_fits(step.expected, said)
+    assert fits, f"{block}: `{step.command}`\nexpected:\n{expected}\ngot:\n{said}"
 
 
-def _environment() -> dict[str, str]:
+def _at(command: str, place: Place | None) -> str:
+    return (
+        command
+        if place is None
+        else command.replace(f"localhost:{PORT}", f"localhost:{place.port}")
+    )
+
+
+def _environment(place: Place | None) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    plain = {**os.environ, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    if place is None:
+        return plain
+    return {
+        **plain,
+        "HEADGATE_DATA": str(place.data),
+        "HEADGATE_HTTP_PORT": str(place.port),
+        "HEADGATE_URL": f"https://localhost:{place.port}",
+    }

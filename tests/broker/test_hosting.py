@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 import pytest
 
@@ -93,7 +91,7 @@ def test_a_starting_point_whose_marker_was_lost_is_no_starting_point() -> None:
     host.hosting.learn(3, NOW)
     host.disk.store()
     found = host.found()
-    found = replace(found, streams={}, incarnations={})
+    found = msgspec.structs.replace(found, streams={}, incarnations={})
     assert Host(found, "boot-2").hosting.unreported["orders"] == {}
 
 
@@ -147,14 +145,14 @@ def test_a_publication_is_known_by_its_event_id_within_the_window() -> None:
     assert host.hosting.repeated("orders", "ann", "event-1") is None
     assert Host(host.found()).hosting.repeated("orders", "eve", "event-1") == (1, 0)
     for number in (2, 3):
-        host.publish(replace(SAID, event_id=f"event-{number}"))
+        host.publish(msgspec.structs.replace(SAID, event_id=f"event-{number}"))
     assert host.hosting.repeated("orders", "eve", "event-1") is None
 
 
 def test_who_gives_no_event_id_repeats_nothing() -> None:
     host = Host()
     for _ in range(2):
-        host.publish(replace(SAID, event_id=""))
+        host.publish(msgspec.structs.replace(SAID, event_id=""))
     host.disk.store()
     assert host.answers == [1, 2]
 

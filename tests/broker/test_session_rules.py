@@ -510,3 +510,20 @@ def test_rule_7_a_routing_broker_that_restarts_serves_nothing_but_what_it_is_att
     pump.publish("p", eve, of(2))
     assert exactly_what_the_gate_gives(pump, "s", ann, "ann") == [2, 3, 4, 5, 6, 7]
     assert exactly_what_the_gate_gives(pump, "t", bob, "bob", "a = 1") == [2, 4, 6]
+
+
+def test_who_falls_behind_while_catching_up_goes_on_as_soon_as_it_takes_more() -> None:
+    limits = {"window": 1, "cache_records": 2, "read_records": 4}
+    pump = network(chain("p", "m", "s"), *writer(), *reader("ann"), **limits)
+    eve, slow = pump.connect("p", "eve"), pump.connect("s", "ann")
+    for _ in range(9):
+        pump.publish("p", eve)
+    number = pump.subscribe("s", slow, after={"orders": 0})
+    pump.hold("m", "s")  # so that a vouch comes together with what follows it
+    for offset in range(2, 11):  # without waiting for any timer
+        while pump.holds("m", "s"):
+            pump.pass_on("m", "s")
+        assert pump.delivered("s", slow, "orders")[-1] == offset
+        pump.acknowledge("s", slow, number, offset)
+    asked = [one.after for one in pump.said("s", "m", Attach) if one.apart]
+    assert asked == sorted(set(asked))  # and for nothing that it wouldn't take

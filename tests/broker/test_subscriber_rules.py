@@ -423,3 +423,18 @@ def test_a_durable_subscription_that_is_overtaken_as_it_starts_begins_no_further
     assert said[said.index(ended) + 1 :] == []
     assert pump.starts("p", first) == {}
     assert len(pump.starts("p", second)) == 2
+
+
+def test_a_slow_consumer_of_large_events_is_sent_no_more_than_its_bytes() -> None:
+    pump, eve = forked(window_bytes=1_500, cache_records=2, read_records=2)
+    ann = pump.connect("s", "ann")
+    number = pump.subscribe("s", ann)
+    for body in range(9):
+        pump.publish("p", eve, b'{"a":%d,"b":"%s"}' % (body, b"x" * 1_000))
+    # The one that reaches the bound is the last.
+    assert pump.delivered("s", ann) == [2, 3]
+    pump.acknowledge("s", ann, number, 2)
+    assert pump.delivered("s", ann) == [2, 3, 4]
+    for last in range(3, 11):
+        pump.acknowledge("s", ann, number, last)
+    assert pump.delivered("s", ann) == list(range(2, 11))

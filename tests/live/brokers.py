@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,17 @@ HEADGATE = str(Path(sys.executable).with_name("headgate"))
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now; a broker that is started again keeps its own."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
+    """Ports that nobody listens on now; a broker that is started again keeps its own.
+
+    They are below those that the system gives to whoever connects to somewhere.
+    """
+    found: list[int] = []
+    while len(found) < count:
+        port = secrets.randbelow(10_000) + 20_000
+        if port not in found:
+            with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+                found.append(port)
+    return found
 
 
 class Settings:

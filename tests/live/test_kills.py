@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+import aiohttp
 import pytest
 
 from tests.live.brokers import BrokerProcess, alone, grants
@@ -33,7 +34,7 @@ async def again_and_again(broker: BrokerProcess, random: Random, made: list[int]
         rule = {"principal": "readers", "action": "subscribe", "filter": f"n <> {border}"}
         try:
             made.append(await broker.administer({"grant": rule}))
-        except (OSError, AssertionError, TimeoutError):
+        except (aiohttp.ClientError, OSError, AssertionError):
             continue  # it is being killed
 
 
@@ -85,7 +86,7 @@ async def _under_load(broker: BrokerProcess, random: Random, kills: int) -> str:
     caught: list[int] = []
     for _ in range(kills):
         await asyncio.sleep(random.uniform(0.1, 0.8))
-        _still_running([*publishing, *reading])
+        _still_running([*publishing, *reading, administering])
         caught.append(sum(len(one.unanswered) for one in publishers))
         broker.kill()
         broker.start()
@@ -105,6 +106,7 @@ async def _under_load(broker: BrokerProcess, random: Random, kills: int) -> str:
     stored = sum(len(one.stored) for one in publishers)
     repeated = sum(one.repeated for one in publishers)
     some = sum(map(bool, caught))
+    assert len(versions) > kills // 2, "the policy shall change between the kills"
     assert some > kills // 2, "most kills shall catch something in flight"
     return (
         f"{kills} kills, {some} of them with publications in flight ({sum(caught)} in all), "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import msgspec
 import pytest
 
 from headgate.broker.effects import Connected, Published
@@ -119,7 +120,7 @@ def test_what_was_published_is_on_the_disk_and_there_after_a_restart(config: Con
         found.append(await publish(serving, "e1"))
 
     one, two = play(config, first), play(config, again)
-    assert [dataclasses.replace(said, repeated=False) for said in found] == [found[0]] * 2
+    assert [msgspec.structs.replace(said, repeated=False) for said in found] == [found[0]] * 2
     assert [said.repeated for said in found] == [False, True]
     assert one.boot != two.boot
 

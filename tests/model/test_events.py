@@ -456,7 +456,7 @@ def test_an_event_can_be_pickled_and_copied_but_not_changed() -> None:
         assert other.attributes == event.attributes
         assert other.attributes["b"] is OPAQUE
         assert other.blanks == event.blanks
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError, match="immutable"):
         event.blanks = frozenset()  # type: ignore[misc]
     with pytest.raises((AttributeError, TypeError)):
         event.other = 1  # type: ignore[attr-defined]

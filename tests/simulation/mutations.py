@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from dataclasses import replace as replace_lost
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -20,16 +21,18 @@ from headgate.broker.asking import Asking, Respond
 from headgate.broker.clients import Clients
 from headgate.broker.deliveries import StreamDelivery
 from headgate.broker.durables import Durables
-from headgate.broker.effects import Published, Recovered
+from headgate.broker.effects import Lost, Published, Recovered, Remove
 from headgate.broker.feeds import Feed, HostedFeed, Offer
 from headgate.broker.following import FollowedFeed, PrivateFeed
 from headgate.broker.hosting import Hosting
 from headgate.broker.interests import Interest, InterestSet
 from headgate.broker.known_rights import KnownRights
 from headgate.broker.neighbours import Neighbours
+from headgate.broker.outbox import Outbox
 from headgate.broker.policy_following import PolicyFollowing
 from headgate.broker.policy_hosting import PolicyHosting
 from headgate.broker.questions import KeepPositions, ReportStarts, RightsAre
+from headgate.broker.removal import Removal
 from headgate.broker.serving import ChildSession
 from headgate.broker.subscriptions import Subscriptions
 from headgate.filters.filter import Filter
@@ -909,6 +912,137 @@ def _(patch: Patch) -> None:
 )
 def _(patch: Patch) -> None:
     patch.setattr(foreign, "gate", lambda event, then, subscription: View(event, then.number))
+
+
+# What is removed.
+
+
+@mutation(
+    "records are removed before anybody is told",
+    Seen("a-slow-reader-whose-past-goes", "in_order_without_gaps"),
+    Seen("a-removal-while-a-broker-in-the-middle-dies", "in_order_without_gaps"),
+    Seen("a-removal-that-cannot-be-announced", "in_order_without_gaps"),
+)
+def _(patch: Patch) -> None:
+    def remove(self: Removal, up_to: Any, now: int) -> None:
+        self._outbox.add(Remove(self._hosting.removable(up_to)))
+
+    patch.setattr(Removal, "remove", remove)
+
+
+@mutation(
+    "whoever is at the end of what has come here is not told of a gap",
+    Seen("a-removal-while-a-link-is-cut", "in_order_without_gaps"),
+)
+def _(patch: Patch) -> None:
+    original = Subscriptions.stream_cut
+
+    def stream_cut(self: Subscriptions, stream: str, now: int) -> None:
+        before = dict(self._all)
+        for one in before:
+            if stream in one.deliveries and one.deliveries[stream].live:
+                del self._all[one]
+        original(self, stream, now)
+        self._all = {one: None for one in before if one in self._all or one.deliveries}
+
+    patch.setattr(Subscriptions, "stream_cut", stream_cut)
+
+
+@mutation(
+    "what one durable subscription is owed is left out where it is asked what may go",
+    Seen("a-removal-while-a-durable-subscription-is-away", "durable_positions_are_kept"),
+)
+def _(patch: Patch) -> None:
+    original = Durables.owed
+
+    def owed(self: Durables, *rest: Any) -> None:
+        some = dict(self._all)
+        self._all.pop(min(self._all, default=("", "")), None)
+        original(self, *rest)
+        self._all = some
+
+    patch.setattr(Durables, "owed", owed)
+
+
+@mutation(
+    "what is lost is not told",
+    Seen("a-slow-reader-whose-past-goes", "what_is_said_makes_sense"),
+    Seen("a-reader-that-resumes-what-is-gone", "what_is_lost_is_told"),
+    Seen("a-removal-while-a-durable-subscription-is-made", "durable_positions_are_kept"),
+)
+def _(patch: Patch) -> None:
+    original = Outbox.tell
+
+    def tell(self: Outbox, client: int, message: Any) -> None:
+        if not isinstance(message, Lost):
+            original(self, client, message)
+
+    patch.setattr(Outbox, "tell", tell)
+
+
+@mutation(
+    "less is told than is lost",
+    Seen("a-slow-reader-whose-past-goes", "what_is_lost_is_told"),
+)
+def _(patch: Patch) -> None:
+    original = Outbox.tell
+
+    def tell(self: Outbox, client: int, message: Any) -> None:
+        if isinstance(message, Lost):
+            message = replace_lost(message, up_to=message.up_to - 1)
+        original(self, client, message)
+
+    patch.setattr(Outbox, "tell", tell)
+
+
+@mutation(
+    "what is outstanding of a part that is over still fills the window",
+    Seen("a-slow-reader-whose-past-goes", "everybody_is_served_in_the_end"),
+)
+def _(patch: Patch) -> None:
+    original = Subscriptions._forget
+
+    def forget(self: Subscriptions, delivery: StreamDelivery) -> None:
+        outstanding = delivery.subscribed.outstanding
+        original(self, delivery)
+        delivery.subscribed.outstanding = outstanding
+
+    patch.setattr(Subscriptions, "_forget", forget)
+
+
+@mutation(
+    "who starts live starts in front of a gap that is known",
+    Seen("a-newcomer-behind-a-broker-that-lags", "in_order_without_gaps"),
+)
+def _(patch: Patch) -> None:
+    patch.setattr(Subscriptions, "vouched", Subscriptions.begin)
+
+
+@mutation(
+    "a start that is moved behind a gap counts as kept",
+    Seen("a-removal-while-a-start-is-being-kept", "durable_positions_are_kept"),
+)
+def _(patch: Patch) -> None:
+    original = Subscriptions._serve_from
+
+    def serve_from(self: Subscriptions, *rest: Any, **said: Any) -> None:
+        original(self, *rest, **{**said, "is_kept": said["is_kept"] or "kept_from" in said})
+
+    patch.setattr(Subscriptions, "_serve_from", serve_from)
+
+
+@mutation(
+    "who waits for a cause that is lost goes on waiting",
+    Seen("an-effect-whose-cause-is-gone", "everybody_is_served_in_the_end"),
+)
+def _(patch: Patch) -> None:
+    original = Subscriptions._forget
+
+    def forget(self: Subscriptions, delivery: StreamDelivery) -> None:
+        delivery.waiters.clear()
+        original(self, delivery)
+
+    patch.setattr(Subscriptions, "_forget", forget)
 
 
 # Time.

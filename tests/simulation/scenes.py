@@ -137,8 +137,9 @@ class Scene:
         """Accepted at once, and started on `orders` after 0."""
         number = self._requests = self._requests + 1
         wanted = SubscriptionAsked(
-            number, "key", filter_, asked.get("durable"), asked.get("causal", False), None
-        )
+            number, "key", filter_, asked.get("durable"), asked.get("causal", False),
+            asked.get("after"),
+        )  # fmt: skip
         session.asked[number] = wanted
         self.see("asked", session, number, wanted)
         self.tell(session, Subscribed(number, number, asked.get("attachment", 0)))

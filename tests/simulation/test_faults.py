@@ -15,6 +15,7 @@ from headgate.simulation.schedules import (
     Lose,
     LoseDatabase,
     Part,
+    Remove,
     Repeat,
     Slow,
     SlowDisk,
@@ -41,6 +42,8 @@ HARM: list[tuple[Fault, str]] = [
     (SlowDisk("b1", FOR, SECOND // 5), "deliveries"),
     (JumpClock("b2", 60 * SECOND), "deliveries"),
     (LoseDatabase(FOR), "deliveries"),
+    (Remove("b1", 1), "beginning of a stream removed"),
+    (Remove("b1", 1, forced=True), "beginning of a stream removed"),
     (StallClient("reader", FOR), "deliveries"),
 ]
 

@@ -4,7 +4,16 @@ from typing import Any
 
 from headgate.broker.core import Broker
 from headgate.simulation.machines import Machine
-from headgate.simulation.schedules import BrokerPlan, JumpClock, Kill, KillMidway
+from headgate.simulation.schedules import (
+    BrokerPlan,
+    Disconnect,
+    JumpClock,
+    Kill,
+    KillMidway,
+    Remove,
+    Subscribe,
+    at,
+)
 from headgate.simulation.timeline import SECOND
 from headgate.simulation.world import World
 from tests.simulation.small import busy, small
@@ -43,6 +52,23 @@ def test_a_core_may_die_between_any_two_effects() -> None:
         world.run()
         assert world.counts["killed midway"] == 1
         assert world.counts["deliveries"] >= 4
+
+
+def test_what_may_go_goes_but_for_what_is_kept_or_owed() -> None:
+    durable = at(0.2, Subscribe("reader", "kept", durable="kept"))
+    gone = at(1.05, Disconnect("reader"))
+    for forced, first in ((False, 7), (True, 10)):
+        removal = Remove("b1", 2, forced=forced)
+        world = World(busy(durable, gone, (1.6, removal)), Broker)
+        world.run()
+        assert world.machines["b1"].disk.log.first("orders") == first
+    assert world.counts["records removed"] == 1
+
+
+def test_who_dies_before_it_is_answered_removes_nothing() -> None:
+    world = World(busy((1.6, Remove("b1")), (1.6, Kill("b1", SECOND))), Broker)
+    world.run()
+    assert world.machines["b1"].disk.log.first("orders") == 1
 
 
 def test_a_clock_that_jumps_wakes_its_core_when_it_shows_the_time() -> None:

@@ -11,6 +11,7 @@ from headgate.simulation.schedules import (
     Isolate,
     Kill,
     Publish,
+    Remove,
     Schedule,
     Subscribe,
     at,
@@ -33,6 +34,7 @@ def test_an_action_is_told_in_a_line() -> None:
     assert described(Subscribe("ann", "all", durable="mine")) == (
         "subscribe ann all filter TRUE durable mine"
     )
+    assert described(Remove("b1", 3, forced=True)) == "remove b1 keep 3 forced"
     rule = {"principal": "ann", "action": "subscribe", "attributes": ["a", "b"]}
     changes = ({"create_group": "staff"}, {"grant": rule})
     assert described(Administer("ada", changes, serially=True)) == (

@@ -23,6 +23,8 @@ FIRST = int(os.environ.get("HEADGATE_FIRST_SEED", "0"))
 
 EXPECTED = [
     *(f"fault: {fault.__struct_config__.tag}" for fault in FAULTS),
+    "beginning of a stream removed", "owed and removed", "records removed",
+    "subscription from an offset",
     "attach served here", "attach upstream", "batch against an old version", "batch refused",
     "bytes in pieces", "catching up apart", "checkpoint", "client moved",
     "connection ended by a version", "conservative send", "dial into a partition", "dial refused",

@@ -1,5 +1,7 @@
 """Does a client get its subscriptions back, and acknowledge what it has processed?"""
 
+import pytest
+
 from headgate.broker.core import Broker
 from headgate.simulation.schedules import (
     ClientPlan,
@@ -57,3 +59,13 @@ def test_what_is_refused_is_given_up_after_a_while_and_tried_again_in_the_end() 
     world.run()
     assert world.clients["reader"].wishes.given_up == ["all"]
     assert world.counts["subscription refused"] >= 1
+
+
+@pytest.mark.parametrize("durable", [None, "mine"])
+def test_one_may_be_made_from_the_beginning(durable: str | None) -> None:
+    published = [publishing(0.5 + 0.1 * number, number, f"e{number}") for number in range(5)]
+    wanted = Subscribe("reader", "all", durable=durable, after={"orders": 0})
+    world = World(small(at(1.5, wanted), (2.0, Connect("reader")), *published), Broker)
+    world.run()
+    assert world.counts["deliveries"] == (10 if durable is None else 5)
+    assert world.counts["subscription from an offset"] == 2

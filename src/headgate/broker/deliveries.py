@@ -46,7 +46,8 @@ class StreamDelivery(Consumer):
         self.start_is_kept = False
         """Of a durable one: whether where it starts can't be forgotten any more."""
         self.asked_remotely = False
-        self.outstanding: deque[int] = deque()
+        self.outstanding: deque[tuple[int, int]] = deque()
+        """Offsets and sizes of what waits for its client's acknowledgement."""
         self.done = 0
         """Of a durable one: up to here its client is done."""
         self.digest = RunningDigest()
@@ -118,8 +119,10 @@ class StreamDelivery(Consumer):
             self.digest_from, self.digest_since = record.offset, now
         self.digest_to, self.digest_version = record.offset, record.version
         self.digest = self.digest.add(record.offset, record.version, view_bytes(view.event))
-        self.outstanding.append(record.offset)
+        size = len(record.body or b"")
+        self.outstanding.append((record.offset, size))
         self.subscribed.outstanding += 1
+        self.subscribed.outstanding_bytes += size
         self.subscriptions.delivered(self, record, now)
         self.subscriptions.outbox.tell(
             self.subscribed.client,

@@ -8,47 +8,43 @@ its ticket has come back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from headgate.log.records import Record
 from headgate.model.events import Event
 from headgate.rights.changes import Batch
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(Struct, frozen=True):
     """Bytes for a link, after all that were sent on it before."""
 
     link: int
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(Struct, frozen=True):
     """End a link; the world answers with `link_down`."""
 
     link: int
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dial:
+class Dial(Struct, frozen=True):
     """Try to make a link to a broker; the world answers with `link_up` or `dial_failed`."""
 
     broker: str
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(Struct, frozen=True):
     """Store records at the end of their streams."""
 
     ticket: int
     records: tuple[Record, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(Struct, frozen=True):
     """Store a small value by its key; `None` forgets it."""
 
     ticket: int
@@ -56,8 +52,7 @@ class Keep:
     value: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """Read stored records of a stream of this broker; the world answers with `was_read`."""
 
     number: int
@@ -66,22 +61,19 @@ class Read:
     count_max: int
 
 
-@dataclass(frozen=True, slots=True)
-class MayRemove:
+class MayRemove(Struct, frozen=True):
     """Of each stream of this broker, up to where nobody who is gone for a while is owed it."""
 
     up_to: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(Struct, frozen=True):
     """Remove the records of these streams up to an offset: everybody is told that they are gone."""
 
     up_to: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyBatch:
+class ApplyBatch(Struct, frozen=True):
     """Store a batch in the ACL database; the world answers with `batch_applied`."""
 
     number: int
@@ -89,8 +81,7 @@ class ApplyBatch:
     expected: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class KeepStartingPoint:
+class KeepStartingPoint(Struct, frozen=True):
     """Keep in the ACL database from which offset on a version holds on a stream.
 
     The world answers with `starting_point_kept` when it is there.
@@ -101,16 +92,14 @@ class KeepStartingPoint:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Tell:
+class Tell(Struct, frozen=True):
     """Something for a client."""
 
     client: int
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(Struct, frozen=True):
     """End a client's connection, with the reason."""
 
     client: int
@@ -126,15 +115,13 @@ Effect: TypeAlias = (
 # What clients are told.
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Struct, frozen=True):
     """The principal may connect, at this version."""
 
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """The publication is stored (or was already, under the same event id)."""
 
     request: int
@@ -144,8 +131,7 @@ class Published:
     repeated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRefused:
+class RequestRefused(Struct, frozen=True):
     """A request was refused: why, and (for a publication, …) whether it is worth trying again."""
 
     request: int
@@ -153,8 +139,7 @@ class RequestRefused:
     temporary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribed:
+class Subscribed(Struct, frozen=True):
     """The subscription is accepted; where it starts is told stream by stream."""
 
     request: int
@@ -163,8 +148,7 @@ class Subscribed:
     """Of a durable subscription: how often it was attached, with this time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """On this stream the subscription receives what comes after an offset."""
 
     subscription: int
@@ -173,8 +157,7 @@ class Started:
     after: int
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """A view of one record."""
 
     subscription: int
@@ -185,8 +168,7 @@ class Delivery:
     event: Event
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """What it was owed after one offset up to another is gone: it goes on behind it."""
 
     subscription: int
@@ -196,8 +178,7 @@ class Lost:
     up_to: int
 
 
-@dataclass(frozen=True, slots=True)
-class SubscriptionEnded:
+class SubscriptionEnded(Struct, frozen=True):
     """No more is delivered to it, and why; `after` says where on each stream it ended."""
 
     subscription: int
@@ -205,8 +186,7 @@ class SubscriptionEnded:
     after: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledged(Struct, frozen=True):
     """An acknowledgement of a durable subscription is kept: this will not be delivered again."""
 
     subscription: int
@@ -214,23 +194,20 @@ class Acknowledged:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Advertised:
+class Advertised(Struct, frozen=True):
     """The advertisement is accepted and in force."""
 
     request: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchApplied:
+class BatchApplied(Struct, frozen=True):
     """The batch made this version."""
 
     request: int
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRefused:
+class BatchRefused(Struct, frozen=True):
     """The batch was refused whole; `current` is the version now."""
 
     request: int
@@ -244,8 +221,7 @@ Message: TypeAlias = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What a broker finds on its disk at its start."""
 
     streams: dict[str, Record | None]

@@ -404,6 +404,14 @@ class PrivateFeed(FollowedFeed):
         self._start = consumer.at, consumer.version
         self.home = home
         self.consumer = consumer
+        self._rests = False
+        """Until the consumer takes more, nothing more is asked for."""
+
+    def _attach(self, now: int) -> None:
+        if self._rests:
+            self._retry_at = None
+        else:
+            super()._attach(now)
 
     def try_to_join(self, now: int) -> None:
         consumer, home = self.consumer, self.home
@@ -427,6 +435,7 @@ class PrivateFeed(FollowedFeed):
         """It fell behind what is in memory here: begin again from where it is."""
         if self.position is None:
             return
+        self._rests = False
         self._drop_attachment(now, tell=True)
         self._cache.clear()
         self._cache_bytes = 0
@@ -446,6 +455,7 @@ class PrivateFeed(FollowedFeed):
         at = self.consumer.at
         if not self.consumer.live and at is not None and at < self.floor:
             self._drop_attachment(now, tell=True)
+            self._rests = True
 
 
 def wire_entries(entries: frozenset[Interest]) -> tuple[tuple[tuple[int, str], ...], ...]:

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Final, final
 
 import msgspec
+from msgspec import Struct
 
 from headgate.broker.advertisements import Advertised, with_another
 from headgate.broker.clock import Clock
@@ -55,16 +56,15 @@ class _Written:
     advertised: Advertised = ()
 
 
-@dataclass(frozen=True)
-class Publication:
+class Publication(Struct, frozen=True):
     """What is to be written, as it was checked."""
 
     publisher: str
     event_id: str
     body: bytes
     is_json: bool = True
-    known: Mapping[str, KnownValue] = field(default_factory=dict)
-    vector: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    known: Mapping[str, KnownValue] = msgspec.field(default_factory=dict)
+    vector: Mapping[str, tuple[str, int]] = msgspec.field(default_factory=dict)
     event: Event | None = None
     """What the record's event will be, where it was read already."""
 

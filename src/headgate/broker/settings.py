@@ -48,6 +48,8 @@ class Settings:
     cache_bytes: int = 16 * 1024 * 1024
     window: int = 1_024
     """Deliveries of one subscription that wait for its client's acknowledgement, at most."""
+    window_bytes: int = 4 * 1024 * 1024
+    """The bytes of these after which no more is delivered."""
     read_records: int = 512
     """Records that are read from the log at once."""
     repeat_window: int = 10_000

@@ -49,6 +49,7 @@ class Subscribed:
     deliveries: dict[str, StreamDelivery] = field(default_factory=dict)
     interest: Interest | None = None
     outstanding: int = 0
+    outstanding_bytes: int = 0
     full: bool = False
     vector: dict[str, tuple[str, int]] = field(default_factory=dict)
     """What its client has seen, shared by all subscriptions of the client."""
@@ -290,6 +291,7 @@ class Subscriptions:
         subscribed = delivery.subscribed
         del subscribed.deliveries[delivery.stream]
         subscribed.outstanding -= len(delivery.outstanding)
+        subscribed.outstanding_bytes -= sum(size for _, size in delivery.outstanding)
 
     def stream_lost(self, stream: str, now: int) -> None:
         """A stream goes on under another incarnation: what was owed of the old one is lost."""
@@ -409,16 +411,22 @@ class Subscriptions:
     # acknowledgements
 
     def window_full(self, subscribed: Subscribed) -> bool:
-        if subscribed.outstanding < self.settings.window:
+        if self._has_room(subscribed):
             return False
         if not subscribed.full:
             self.outbox.count("slow consumer")
         subscribed.full = True
         return True
 
+    def _has_room(self, subscribed: Subscribed) -> bool:
+        return (
+            subscribed.outstanding < self.settings.window
+            and subscribed.outstanding_bytes < self.settings.window_bytes
+        )
+
     def _go_on(self, subscribed: Subscribed, now: int) -> None:
         """Deliver what waited for room among the outstanding, if there is room."""
-        if subscribed.full and subscribed.outstanding < self.settings.window:
+        if subscribed.full and self._has_room(subscribed):
             subscribed.full = False
             for one in list(subscribed.deliveries.values()):
                 self.serve(one, now)
@@ -428,9 +436,11 @@ class Subscriptions:
         if delivery is None or delivery.start is None:
             return
         outstanding = delivery.outstanding
-        while outstanding and outstanding[0] <= offset:
-            delivery.done = max(delivery.done, outstanding.popleft())
+        while outstanding and outstanding[0][0] <= offset:
+            reached, size = outstanding.popleft()
+            delivery.done = max(delivery.done, reached)
             subscribed.outstanding -= 1
+            subscribed.outstanding_bytes -= size
         self._go_on(subscribed, now)
 
     # checkpoints

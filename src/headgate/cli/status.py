@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ import click
 
 from headgate.cli.brokers import Asked, broker_options
 from headgate.cli.output import counted, print_json, print_rows, print_table, yes_or_no
+from headgate.model.errors import HeadgateError
 from headgate.model.values import format_timestamp
 
 if TYPE_CHECKING:
     from headgate.http.shapes import Status
 
+LOOK_S = 0.1
 NOT_READY = 1
 """The exit code when the broker serves no clients just now."""
 
@@ -25,27 +28,46 @@ NOT_READY = 1
 
 \b
     headgate status
+    headgate status --wait 30
     headgate status --url https://ann@broker.example:7080 --json
 
 Exit codes: 0 the broker is ready, 1 it is not ready, 2 it can't be reached or doesn't tell us.
 """,
 )
 @broker_options(several=False)
+@click.option(
+    "--wait", "wait_s", metavar="SECONDS", type=click.FloatRange(0, 3_600), default=0,
+    help="Wait until it is there and ready.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def status(asked: Asked, as_json: bool) -> None:
+def status(asked: Asked, wait_s: float, as_json: bool) -> None:
     """Show how a broker is: its streams, neighbours, clients and its log."""
     import msgspec
 
-    from headgate.client.rest import Rest
-    from headgate.http.shapes import Status
-
-    found = Rest(asked.addresses()[0], asked.access()).get("/v1/status", Status)
+    found = _found(asked, time.monotonic() + wait_s)
     if as_json:
         print_json(msgspec.to_builtins(found))
     else:
         _print(found)
     if not found.ready:
         sys.exit(NOT_READY)
+
+
+def _found(asked: Asked, until: float) -> Status:
+    """What a broker says, as soon as it is ready or the time is up."""
+    from headgate.client.rest import Rest
+    from headgate.http.shapes import Status
+
+    while True:
+        try:
+            # A broker that starts for the first time makes its token and its certificate then.
+            found = Rest(asked.addresses()[0], asked.access()).get("/v1/status", Status)
+            if found.ready or time.monotonic() >= until:
+                return found
+        except HeadgateError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(LOOK_S)
 
 
 def _print(found: Status) -> None:

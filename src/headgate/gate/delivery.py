@@ -5,9 +5,10 @@ Pure: the same event, version and subscription give the same answer wherever the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from headgate.model.events import Event
 from headgate.rights.effective import TOPICS, VersionOfRights, topics_of
@@ -23,16 +24,14 @@ class Reason(Enum):
     NOT_ASKED_FOR = "what the principal may read of it does not match the subscription"
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What is delivered: the event as this reader may see it."""
 
     event: Event
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
+class Withheld(Struct, frozen=True):
     """Nothing is delivered."""
 
     version: int
@@ -42,8 +41,7 @@ class Withheld:
 Outcome: TypeAlias = View | Withheld
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a principal's (or a domain's) rules let it read of one event."""
 
     rules: tuple[Rule, ...]

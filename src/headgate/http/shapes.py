@@ -359,6 +359,7 @@ class LogStatus(Struct, frozen=True):
     bytes: int | None
     """Its size, where it is known."""
     unsynced: int
+    """What waits to be stored."""
     problem: str | None = None
 
 

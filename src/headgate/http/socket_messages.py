@@ -51,6 +51,8 @@ class Publish(Struct, frozen=True, tag_field="do", tag="publish", forbid_unknown
     """The event's id: a repeated publication is known by it. None, and nothing is known."""
     stream: ShortText | None = None
     """Default: the first stream of the broker."""
+    traceparent: ShortText | None = None
+    """The client's own span (W3C Trace Context), for brokers that make traces."""
 
 
 class Subscribe(Struct, frozen=True, tag_field="do", tag="subscribe", forbid_unknown_fields=True,

@@ -156,6 +156,7 @@ def core_settings(config: Config) -> Settings:
         cache_records=tuning.cache_records,
         cache_bytes=tuning.cache_bytes,
         window=tuning.window,
+        window_bytes=tuning.window_bytes,
         read_records=tuning.read_records,
         repeat_window=tuning.repeat_window,
         clients_max=tuning.clients,

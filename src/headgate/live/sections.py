@@ -201,6 +201,7 @@ class TuningSection(Section, frozen=True):
     cache_records: Many = 4_096
     cache_bytes: Many = 16 * 1024 * 1024
     window: Many = 1_024
+    window_bytes: Many = 4 * 1024 * 1024
     read_records: Many = 512
     repeat_window: Many = 10_000
     clients: Many = 100_000

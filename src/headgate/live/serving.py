@@ -37,6 +37,7 @@ from headgate.live.logs import log
 from headgate.live.metrics import registry_of
 from headgate.live.node import Node
 from headgate.live.private_files import DirectoryLock, make_directory
+from headgate.live.tracing import Tracing, tracing_to
 from headgate.live.web.limits import WebLimits
 from headgate.live.web.server import WebServer, WebSettings
 from headgate.model.errors import HeadgateError
@@ -99,7 +100,10 @@ class Serving:
         try:
             if config.hosts_policy:
                 self._acl = await asyncio.to_thread(open_acl_store, config.policy_store)
-            self.node = Node(core_settings(config), self._log, self._acl, self.boot, links=links)
+            self.node = Node(
+                core_settings(config), self._log, self._acl, self.boot,
+                links=links, tracing=_tracing(config),
+            )  # fmt: skip
             await self.node.start()
             try:
                 await self._start_web()
@@ -221,6 +225,11 @@ class Serving:
         if done.cuts:
             log.info("old records are removed", up_to=done.cuts)
             self.node.remove(done.cuts)
+
+
+def _tracing(config: Config) -> Tracing | None:
+    said = config.tracing
+    return tracing_to(said.endpoint, config.broker, said.ratio) if said.endpoint else None
 
 
 def log_options(config: Config) -> LogOptions:

@@ -23,6 +23,10 @@ START: Final = b""
 """What stands before the first record of a stream, and before the first delivery."""
 
 
+_FOLLOWS: Final = "_follows"
+"""With a record that was made here: the digest that its own was made to follow."""
+
+
 def _opaque(value: object) -> None:
     if value is not OPAQUE:
         raise TypeError(f"expected a value of an attribute, got a {value.__class__.__name__}")
@@ -57,13 +61,15 @@ def chained(previous: bytes, record: Record) -> bytes:
 
 def with_chain(previous: bytes, record: Record) -> Record:
     """The record as the next one of its stream, its digest filled in."""
-    return msgspec.structs.replace(record, chain=chained(previous, record))
+    made = msgspec.structs.replace(record, chain=chained(previous, record))
+    made.__dict__[_FOLLOWS] = previous  # a record never changes: it needn't be digested again
+    return made
 
 
 def check_chain(previous: bytes, records: Iterable[Record]) -> bytes:
     """Refuse the first record that doesn't continue the chain; the last one's digest if all do."""
     for record in records:
-        if record.chain != chained(previous, record):
+        if record.__dict__.get(_FOLLOWS) != previous and record.chain != chained(previous, record):
             raise LogError(
                 f"offset {record.offset} of `{record.stream}` doesn't continue the chain of "
                 "digests: it, or what came before it, was changed"

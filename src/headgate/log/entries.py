@@ -15,7 +15,7 @@ from zlib import crc32
 import msgspec
 from msgspec import Meta, Struct
 
-from headgate.log.records import LogError, Record, not_a_record
+from headgate.log.records import LogError, Record, not_a_record, take_checked
 
 ENTRY_BYTES_MAX: Final = 2**26
 
@@ -61,16 +61,22 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(_Appended | _Kept | Synced).decode
 _UNWRITABLE = (msgspec.MsgspecError, ValueError, TypeError, OverflowError)
 
+RECORD_BEGINS: Final = b"\x92" + _encode("record")
+"""What stands before a record in the content of its entry: two things, of which this is one."""
 SYNCED_BEGINS: Final = _encode(Synced(b"", 0))[:8]
 """The first bytes of the content of each `Synced`, by which one is found behind damage."""
 
 
 def entry(write: Entry) -> bytes:
     """What is written, as bytes; a `LogError` for what could not be read again."""
+    checked = take_checked(write) if isinstance(write, Record) else None
     try:
-        content = _encode(_wrapped(write))
-        # What breaks a limit is found as it would be found by whoever reads it.
-        _decode(content)
+        if checked is not None:
+            content = RECORD_BEGINS + checked
+        else:
+            content = _encode(_wrapped(write))
+            # What breaks a limit is found as it would be found by whoever reads it.
+            _decode(content)
     except _UNWRITABLE as problem:
         if isinstance(write, Record):
             raise not_a_record(write, problem) from None

@@ -106,6 +106,7 @@ def moment(text: str) -> int:
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Record).decode
+_CHECKED: Final = "_checked"
 
 
 def checked_bytes(record: Record) -> int:
@@ -118,7 +119,14 @@ def checked_bytes(record: Record) -> int:
         _decode(content)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:
         raise not_a_record(record, problem) from None
+    record.__dict__[_CHECKED] = content
     return len(content)
+
+
+def take_checked(record: Record) -> bytes | None:
+    """The record as MessagePack, if it was just checked: once, so that it isn't kept twice."""
+    content: bytes | None = record.__dict__.pop(_CHECKED, None)
+    return content
 
 
 def not_a_record(record: Record, problem: Exception) -> LogError:

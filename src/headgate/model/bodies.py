@@ -22,6 +22,10 @@ PAYLOAD = "payload"
 """The one attribute of a body that is no JSON object."""
 
 
+_PLAIN = frozenset({str, float, bool, datetime})
+"""Kinds that are attributes as they are; of an integer the range has to be checked."""
+
+
 class Fields:
     """The attributes and blanks of one body, gathered while walking it once."""
 
@@ -47,8 +51,17 @@ class Fields:
                 f"repeat at most {self.limits.event_bytes:,} characters",
                 prefix[:-1],
             )
+        values, most = self.values, self.limits.attributes
         for key, item in tree.items():
-            self.add(prefix + key, item, depth)
+            # Most are plain values: they are taken without a call for each.
+            kind = item.__class__
+            if self.leaves < most and (
+                kind in _PLAIN or (kind is int and INTEGER_MIN <= item <= INTEGER_MAX)
+            ):
+                self.leaves += 1
+                values[prefix + key] = item
+            else:
+                self.add(prefix + key, item, depth)
 
     def add(self, name: str, item: Tree, depth: int) -> None:
         kind = item.__class__
@@ -58,7 +71,7 @@ class Fields:
         self.leaves += 1
         if self.leaves > self.limits.attributes:
             raise EventError(f"an event has at most {self.limits.attributes:,} attributes", name)
-        if kind is str or kind is float or kind is bool or kind is datetime:
+        if kind in _PLAIN:
             self.values[name] = item
         elif kind is int:
             self.values[name] = _checked_integer(item, name)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Self, final
 
 import msgspec
+from msgspec import Struct
 
 from headgate.model import bodies
 from headgate.model.errors import EventError, named
@@ -24,8 +25,7 @@ _JSON_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Event:
+class Event(Struct, frozen=True, eq=False):
     """A frozen event; make one with `of`, `from_json` or `from_bytes`."""
 
     _values: dict[str, Value]
@@ -75,9 +75,18 @@ class Event:
     def with_known(self, known: Mapping[str, object]) -> Event:
         """The same event with what the broker itself knows of it, in names that begin with `$`."""
         fields = bodies.Fields(EVENT_LIMITS)
+        many = len(known) > EVENT_LIMITS.attributes
         for name, value in known.items():
             if name[:1] != "$":
                 raise EventError(f"{named(name)} must begin with `$` to be the broker's own", name)
+            kind = value.__class__
+            # What every record has of these is plain as it is, and needs no copy.
+            if not many and (
+                (kind is str and value.isascii())  # type: ignore[attr-defined]
+                or (kind is datetime and value.tzinfo is UTC)  # type: ignore[attr-defined]
+            ):
+                fields.values[name] = value  # type: ignore[assignment]
+                continue
             fields.add(name, bodies.plain_tree(value, name, 1, EVENT_LIMITS), 1)
         return Event({**self._values, **fields.values}, self.blanks, self._body)
 

@@ -32,13 +32,17 @@ class Rights:
     _subscribing: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
     _reaching: tuple[tuple[Rule, Test], ...] = field(init=False, repr=False, compare=False)
     _topics: frozenset[str] = field(init=False, repr=False, compare=False)
+    _publishing: tuple[Rule, ...] = field(init=False, repr=False, compare=False)
+    _publishing_topics: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         subscribing = tuple(self.rules(Action.SUBSCRIBE))
-        topics = frozenset().union(*(rule.topics or () for rule in subscribing))
+        publishing = tuple(self.rules(Action.PUBLISH))
         object.__setattr__(self, "_subscribing", subscribing)
         object.__setattr__(self, "_reaching", ())
-        object.__setattr__(self, "_topics", topics)
+        object.__setattr__(self, "_topics", _topics_of_rules(subscribing))
+        object.__setattr__(self, "_publishing", publishing)
+        object.__setattr__(self, "_publishing_topics", _topics_of_rules(publishing))
 
     def rules(self, action: Action) -> list[Rule]:
         return [one.rule for one in self.granted if one.rule.action is action]
@@ -52,6 +56,16 @@ class Rights:
     def topics(self) -> frozenset[str]:
         """The topics it may subscribe to by its topic rules."""
         return self._topics
+
+    @property
+    def publishing(self) -> tuple[Rule, ...]:
+        """The rules that let it publish."""
+        return self._publishing
+
+    @property
+    def publishing_topics(self) -> frozenset[str]:
+        """The topics it may publish under by its topic rules."""
+        return self._publishing_topics
 
     def reading(self, event: Event) -> tuple[Rule, ...]:
         """The rules that let it receive this event."""
@@ -70,6 +84,10 @@ class Rights:
         reaching = tuple((rule, rule.filter.compiled()) for rule in self._subscribing)
         object.__setattr__(self, "_reaching", reaching)
         return reaching
+
+
+def _topics_of_rules(rules: tuple[Rule, ...]) -> frozenset[str]:
+    return frozenset[str]().union(*(rule.topics or () for rule in rules))
 
 
 class VersionOfRights(Protocol):
@@ -96,11 +114,11 @@ def limits_allow(rule: Rule, event: Event, *, own: str | None) -> bool:
 
 
 def topics_of(event: Event) -> frozenset[str]:
-    topics: Value | None = event.attributes.get(TOPICS)
+    topics: Value | None = event._values.get(TOPICS)
     return topics if isinstance(topics, frozenset) else frozenset()
 
 
 def brokers_own_stream(event: Event) -> str | None:
     """The stream of an event like one of `$policy`, which only a rule that names it reaches."""
-    stream = event.attributes.get("$stream")
+    stream = event._values.get("$stream")
     return stream if isinstance(stream, str) and stream.startswith("$") else None

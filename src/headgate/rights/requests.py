@@ -7,8 +7,9 @@ Whatever can't be decided is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from headgate.filters.covering import ordinary
 from headgate.filters.filter import Filter
@@ -18,15 +19,13 @@ from headgate.rights.effective import Rights, brokers_own_stream, reaches, topic
 from headgate.rights.rules import Action, OnExcess, Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Allowed:
+class Allowed(Struct, frozen=True):
     """The rules under which a request is allowed."""
 
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """Why no rule allows it: a line for each rule that could have."""
 
     because: str
@@ -44,9 +43,13 @@ def may_connect(rights: Rights) -> Answer:
 
 
 def may_publish(rights: Rights, event: Event) -> Answer:
-    rules = rights.rules(Action.PUBLISH)
-    topics = frozenset[str]().union(*(rule.topics or () for rule in rules))
-    return _decided(rights, Action.PUBLISH, rules, lambda rule: _publication(rule, event, topics))
+    topics, own = rights.publishing_topics, brokers_own_stream(event)
+    return _decided(
+        rights,
+        Action.PUBLISH,
+        rights.publishing,
+        lambda rule: _publication(rule, event, topics, own),
+    )
 
 
 def may_advertise(rights: Rights, advertisement: Filter) -> Answer:
@@ -85,14 +88,14 @@ def _decided(
     )
 
 
-def _publication(rule: Rule, event: Event, topics: frozenset[str]) -> str | None:
+def _publication(rule: Rule, event: Event, topics: frozenset[str], own: str | None) -> str | None:
     if not reaches(rule, event, own=None):
         return (
             "the event is not within the upper bound"
             if rule.topics is None
             else ("the event is not within the upper bound, or shares no topic with the rule")
         )
-    if not reaches(rule, event, own=brokers_own_stream(event)):
+    if own is not None and not rule.names_stream(own):
         return "a stream of the broker itself is for rules that name `$stream`"
     if rule.strict.upper and not (
         rule.filter.matches_strictly(event) and _names_all(rule.filter, event)

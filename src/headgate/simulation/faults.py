@@ -23,6 +23,7 @@ from headgate.simulation.schedules import (
     Lose,
     LoseDatabase,
     Part,
+    Remove,
     Repeat,
     Slow,
     SlowDisk,
@@ -182,6 +183,9 @@ class Faults:
             self._database.crash()
             self._for(fault.for_us, self._database.recover)
 
+    def _remove(self, fault: Remove) -> None:
+        self._machines[fault.broker].remove(fault.keep, forced=fault.forced)
+
     def _stall_client(self, fault: StallClient) -> None:
         self._clients[fault.client].wishes.stall(fault.for_us)
 
@@ -200,5 +204,6 @@ _BEGIN: dict[type[Fault], Callable[[Faults, Any], None]] = {
     SlowDisk: Faults._slow_disk,
     JumpClock: Faults._jump_clock,
     LoseDatabase: Faults._lose_database,
+    Remove: Faults._remove,
     StallClient: Faults._stall_client,
 }

@@ -7,7 +7,7 @@ in the order given. A process may die at any moment; the next one finds what the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, final
+from typing import Any, Final, Protocol, final
 
 from headgate.broker.effects import (
     Append,
@@ -19,8 +19,10 @@ from headgate.broker.effects import (
     Effect,
     Keep,
     KeepStartingPoint,
+    MayRemove,
     Read,
     Recovered,
+    Remove,
     Send,
     Tell,
 )
@@ -35,8 +37,11 @@ from headgate.simulation.counting import Counts
 from headgate.simulation.disks import Disk, Write
 from headgate.simulation.network import Network
 from headgate.simulation.sessions import Session
-from headgate.simulation.timeline import Timeline
+from headgate.simulation.timeline import MILLISECOND, Timeline
 from headgate.simulation.tracing import Trace, effect_line
+
+_DECIDING_US: Final = MILLISECOND
+"""Between the answer what may be removed and the removal."""
 
 
 class Wire(Protocol):
@@ -83,6 +88,8 @@ class Machine:
         self._dies_after = 0
         self._timer: int | None = None
         """What the core waits for, as its clock will show it."""
+        self._keep_newest: int | None = None
+        """So many records of each stream stay when the core has found out what may go."""
 
     @property
     def is_up(self) -> bool:
@@ -113,7 +120,7 @@ class Machine:
             return
         self._counts.add(self.core.counts)
         self.core = None
-        self._timer = None
+        self._timer = self._keep_newest = None
         lost = self.disk.crash()
         self._trace.line(self.name, "dies" + (f", with {lost} writes unsynced" if lost else ""))
         if lost:
@@ -208,6 +215,35 @@ class Machine:
         """What the core waits for may be due now, or later than planned."""
         if self._timer is not None:
             self._plan_timer(self._timer)
+
+    def remove(self, keep: int, *, forced: bool) -> None:
+        """Remove all but the newest records: what nobody who is away is owed, or whatever it is."""
+        if self.core is None:
+            return
+        if forced:
+            self._remove(self.boot, keep, None)
+            return
+        if self._keep_newest is None:
+            for hook in self._observers.considering:
+                hook(self)
+        self._keep_newest = keep
+        self.core.consider_removal(self.now())
+        self._carry_out()
+
+    def _remove(self, boot: int, keep: int, may: dict[str, int] | None) -> None:
+        if self.core is None or boot != self.boot:
+            return
+        cuts = {}
+        for stream in self.disk.log.streams():
+            last = self.disk.log.last(stream)
+            assert last is not None
+            up_to = last.offset - keep
+            cuts[stream] = up_to if may is None else min(up_to, may.get(stream, 0))
+        cuts = {stream: up_to for stream, up_to in cuts.items() if up_to > 0}
+        for hook in self._observers.removing:
+            hook(self, cuts, may is None)
+        self.core.remove(cuts, self.now())
+        self._carry_out()
 
     def _stored(self, writes: list[Write]) -> None:
         assert self.core is not None
@@ -304,6 +340,18 @@ class Machine:
     def _read(self, effect: Read) -> None:
         self.disk.read(effect, self._was_read)
 
+    def _may_remove(self, effect: MayRemove) -> None:
+        keep, self._keep_newest = self._keep_newest, None
+        assert keep is not None
+        self._timeline.after(_DECIDING_US, self._remove, self.boot, keep, dict(effect.up_to))
+
+    def _removed(self, effect: Remove) -> None:
+        for stream, up_to in effect.up_to.items():
+            self._counts["beginning of a stream removed"] += 1
+            self.disk.log.remove(stream, up_to)
+            for hook in self._observers.removed:
+                hook(self, stream, up_to)
+
     def _apply(self, effect: ApplyBatch) -> None:
         assert self._database is not None
         number, boot = effect.number, self.boot
@@ -348,6 +396,8 @@ _PERFORM: dict[type[Effect], Callable[[Machine, Any], None]] = {
     Append: Machine._append,
     Keep: Machine._keep,
     Read: Machine._read,
+    MayRemove: Machine._may_remove,
+    Remove: Machine._removed,
     ApplyBatch: Machine._apply,
     KeepStartingPoint: Machine._keep_starting_point,
     Tell: Machine._tell,

@@ -109,6 +109,8 @@ class Subscribe(Struct, frozen=True, tag="subscribe", forbid_unknown_fields=True
     causal: bool = False
     resumed: bool = False
     """After a reconnection it goes on after the last delivery that it processed itself."""
+    after: dict[str, int] = field(default_factory=dict)
+    """Where it is to start: on these streams after an offset, 0 for the beginning."""
 
 
 class Unsubscribe(Struct, frozen=True, tag="unsubscribe", forbid_unknown_fields=True):
@@ -251,6 +253,16 @@ class LoseDatabase(Struct, frozen=True, tag="lose database", forbid_unknown_fiel
     for_us: int
 
 
+class Remove(Struct, frozen=True, tag="remove", forbid_unknown_fields=True):
+    """A broker removes the beginnings of its streams, as far as nobody who is away is owed them."""
+
+    broker: str
+    keep: int = 0
+    """The newest records of each stream that it leaves."""
+    forced: bool = False
+    """Somebody has decided to take from durable subscriptions, too."""
+
+
 class StallClient(Struct, frozen=True, tag="stall client", forbid_unknown_fields=True):
     """A client processes nothing for a while."""
 
@@ -263,13 +275,13 @@ ClientAction: TypeAlias = (
 )
 Fault: TypeAlias = (
     Kill | KillMidway | Break | Part | Isolate | Slow | Repeat | Lose | Garble | FillDisk
-    | SlowDisk | JumpClock | LoseDatabase | StallClient
+    | SlowDisk | JumpClock | LoseDatabase | Remove | StallClient
 )  # fmt: skip
 Action: TypeAlias = ClientAction | AdministerElsewhere | Fault
 
 FAULTS: tuple[type[Fault], ...] = (
     Kill, KillMidway, Break, Part, Isolate, Slow, Repeat, Lose, Garble, FillDisk, SlowDisk,
-    JumpClock, LoseDatabase, StallClient,
+    JumpClock, LoseDatabase, Remove, StallClient,
 )  # fmt: skip
 
 

@@ -110,9 +110,12 @@ class Wishes:
         wish.unacknowledged = {}  # of what it was before
         wanted, number = wish.wanted, self._last_subscription
         wish.subscription = number
-        after = dict(wish.processed) if wanted.resumed and wish.processed else None
-        if after:
+        processed = wish.processed if wanted.resumed else {}
+        after = {**wanted.after, **processed} or None
+        if processed:
             self._client.counts["subscription resumed by its client"] += 1
+        if wanted.after:
+            self._client.counts["subscription from an offset"] += 1
         asked = SubscriptionAsked(
             number, wanted.key, wanted.filter, wanted.durable, wanted.causal, after
         )

@@ -36,6 +36,7 @@ from headgate.simulation.checkers.published_only_with_the_right import Published
 from headgate.simulation.checkers.starting_points_grow import StartingPointsGrow
 from headgate.simulation.checkers.starts_are_written_down import StartsAreWrittenDown
 from headgate.simulation.checkers.versions_never_go_back import VersionsNeverGoBack
+from headgate.simulation.checkers.what_is_lost_is_told import WhatIsLostIsTold
 from headgate.simulation.clients import Client
 from headgate.simulation.clocks import Clock
 from headgate.simulation.cores import MakeCore
@@ -235,6 +236,7 @@ class World:
             NoMoreThanTheWindow(ledger),
             MemoryIsBounded(),
             InOrderWithoutGaps(ledger),
+            WhatIsLostIsTold(ledger),
             self.served,
         ):
             self.observers.add(checker)

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 import time
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,14 +17,15 @@ from typing import Any
 
 import aiohttp
 import msgspec
+from msgspec import structs
 
 from headgate import Action, Batch, Grant, Rule
 from headgate.broker.settings import Settings
 from headgate.broker.topology import Topology
-from headgate.http import shapes
 from headgate.http.socket_messages import PROTOCOL
 from headgate.live.identities import Credentials, Identity, NotAuthenticatedError, Token
 from headgate.live.node import Node
+from headgate.live.status import Status, SubscriptionStatus
 from headgate.live.web.limits import WebLimits
 from headgate.live.web.server import WebServer, WebSettings
 from headgate.log.memory import MemoryLog
@@ -89,37 +90,17 @@ class People:
 
 @dataclass
 class Reports:
-    """What a broker would say of itself."""
+    """What a broker says of itself; it may be made to say that it isn't ready."""
 
     node: Node
     ready: bool = True
 
-    def status(self) -> shapes.Status:
-        core = self.node.core
-        feeds = {name: core.hosting.feed(name) for name in self.node.settings.streams}
-        return shapes.Status(
-            broker=self.node.settings.broker,
-            boot="boot",
-            version=core.policy.known,
-            leased=True,
-            ready=self.ready,
-            since_us=0,
-            neighbours={},
-            streams={
-                name: shapes.HostedStream(feed.incarnation, 1, 0, 0)
-                for name, feed in feeds.items()
-                if feed is not None
-            },
-            known_streams=list(core.streams.names()),
-            clients=self.node.clients,
-            subscriptions=0,
-            log=shapes.LogStatus(0, 0),
-            policy=shapes.PolicyStatus(self.node.settings.policy_host),
-            counts={},
-        )
+    def status(self) -> Status:
+        said = self.node.status()
+        return said if self.ready else structs.replace(said, ready=False)
 
-    def subscriptions(self) -> Iterable[shapes.LiveSubscription]:
-        return []
+    def subscriptions(self) -> list[SubscriptionStatus]:
+        return list(self.node.subscriptions())
 
 
 @dataclass
@@ -228,9 +209,15 @@ class Site:
 
     @asynccontextmanager
     async def listen(
-        self, who: Mapping[str, str] = JANE, headers: Mapping[str, str] | None = None, **said: str
+        self,
+        who: Mapping[str, str] = JANE,
+        headers: Mapping[str, str] | None = None,
+        begin: str | None = None,
+        **said: str,
     ) -> AsyncIterator[Heard]:
         """Server-Sent Events for somebody."""
+        if begin is not None:
+            said["from"] = begin
         async with self.http.get(
             self.url + "/v1/subscribe", params=said, headers={**who, **(headers or {})}
         ) as answer:
@@ -258,6 +245,7 @@ async def site(
     core: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Site]:
     """A broker and its web server, on a port that is free."""
+    directory.mkdir(exist_ok=True)
     acl = open_acl_store(directory / "policy")
     chosen = Settings("b", Topology.alone("b"), "b", streams, **(core or {}))
     node = Node(chosen, MemoryLog(), acl, "boot1")
@@ -282,7 +270,7 @@ async def site(
 
 
 async def stuck(made: Site, path: str, who: Mapping[str, str] = JANE, *texts: bytes) -> socket:
-    """Somebody who asks for something, by WebSocket if texts follow, and reads no answer."""
+    """Somebody who asks, on a WebSocket if texts follow, and never reads an answer."""
     quiet = socket()
     quiet.setsockopt(SOL_SOCKET, SO_RCVBUF, 4_096)
     quiet.setblocking(False)

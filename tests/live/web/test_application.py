@@ -5,8 +5,10 @@ import json
 from io import StringIO
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from headgate.http import event_streams
 from headgate.live import logs
 from headgate.live.node import Node
 from headgate.stores.acl import StoreError, UnknownOutcomeError
@@ -65,6 +67,24 @@ def test_a_fault_is_an_answer_that_says_no_more_than_it_should(
     finally:
         logs.configure("warning", "text")
     assert len(lines(said)) == (status == 500)
+
+
+def test_a_fault_within_an_answer_ends_the_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise ZeroDivisionError
+
+    async def play() -> None:
+        async with site(tmp_path) as made:
+            monkeypatch.setattr(event_streams, "delivery", fail)
+            async with made.listen() as heard:
+                await heard.named("started")
+                assert (await made.ask("POST", "/v1/events", json={"a": 1}))[0] == 200
+                with pytest.raises(aiohttp.ClientPayloadError):
+                    await heard.named("message")
+
+    asyncio.run(play())
 
 
 def test_answers_are_not_kept_and_not_guessed_at(tmp_path: Path) -> None:

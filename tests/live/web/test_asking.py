@@ -22,6 +22,7 @@ def test_parameters_have_their_kinds() -> None:
     assert parameters("batches", "after=3&limit=10") == {"after": 3, "limit": 10}
     assert parameters("apply_file", "wait_s=1.5&why=a+b%20c") == {"wait_s": 1.5, "why": "a b c"}
     assert parameters("apply_file", "wait_s=2") == {"wait_s": 2.0}
+    assert parameters("apply_file", "wait_s=1e-05") == {"wait_s": 0.00001}
     assert parameters("log_in", "cookie=true") == {"cookie": True}
     assert parameters("subscribe", "order=causal", {"last-event-id": "a@b.1"}) == {
         "order": "causal",

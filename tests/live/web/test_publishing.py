@@ -210,3 +210,21 @@ def test_somebody_unknown_is_told_how_to_be_known(tmp_path: Path) -> None:
             assert JANE["Authorization"].split()[1] not in str(await made.ask("GET", "/metrics"))
 
     asyncio.run(play())
+
+
+def test_the_span_of_whoever_publishes_is_passed_on(tmp_path: Path) -> None:
+    span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    async def play() -> None:
+        async with site(tmp_path) as made:
+            seen: list[str | None] = []
+            made.node.trace = lambda client, request, traceparent: seen.append(traceparent)  # type: ignore[method-assign]
+            headers = {**JANE, "traceparent": span}
+            assert (await made.ask("POST", "/v1/events", headers=headers, json={}))[0] == 200
+            async with made.talk() as talk:
+                said = {"do": "publish", "request": 1, "event": {}, "traceparent": span}
+                await talk.say(said)
+                await talk.next("published")
+            assert seen == [span, span]
+
+    asyncio.run(play())

@@ -67,3 +67,13 @@ def test_json_may_be_written_otherwise_and_other_bodies_may_not() -> None:
     assert not same_content(b'{"a":2,"b":2}', asked)
     assert not same_content(b"\xff", asked)
     assert not same_content(b'{"a":2,"b":1}', PublicationAsked(None, "e1", asked.body, False, {}))
+
+
+def test_what_was_removed_need_not_be_there() -> None:
+    scene = make_scene()
+    session = scene.session("pam")
+    request = scene.ask_to_publish(session, {"price": 1}, "e1")
+    scene.published(session, request, scene.log({"price": 1}))
+    scene.see("removing", scene.machine, {"orders": 1}, False)
+    scene.see("removed", scene.machine, "orders", 1)
+    scene.see("started", scene.machine)

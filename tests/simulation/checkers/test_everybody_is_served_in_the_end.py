@@ -88,3 +88,11 @@ def test_who_wants_nothing_or_may_not_connect_waits_for_nothing() -> None:
     checker.serve([patron], lambda patron: True)
     patron.is_wanted = False
     assert checker.is_done
+
+
+def test_who_was_told_of_a_loss_has_to_start_again() -> None:
+    _, checker, patron, number = scene_at_rest()
+    assert patron.session is not None
+    patron.session.attachments[number].lost["orders"] = 4
+    with pytest.raises(PromiseBroken, match="to start on orders after 4, came no start"):
+        checker.at_rest()

@@ -97,3 +97,16 @@ def test_views_are_events_whatever_their_bodies() -> None:
     assert event_of(b"\xff", {}).to_bytes() == b"\xff"
     assert event_of([1], {}).to_json() == b"[1]"
     assert Wish("ann").filter == "TRUE"
+
+
+def test_what_goes_from_a_disk_is_what_somebody_wanted_to_go() -> None:
+    scene = Scene()
+    for _ in range(4):
+        scene.log({"price": 1})
+    scene.see("removing", scene.machine, {"orders": 1}, True)
+    scene.see("removing", scene.machine, {"orders": 3}, False)
+    scene.see("removed", scene.machine, "orders", 2)
+    log = scene.ledger.logs["orders"]
+    assert (log.taken, log.cut, log.removed) == (1, 3, 2)
+    with pytest.raises(PromiseBroken, match="at most 3 of orders to go"):
+        scene.see("removed", scene.machine, "orders", 4)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from headgate.broker.effects import Lost
 from headgate.simulation.checkers.no_more_than_the_window import NoMoreThanTheWindow
 from headgate.simulation.checkers.promises import PromiseBroken
 from headgate.simulation.sessions import Session
@@ -48,4 +49,12 @@ def test_an_acknowledgement_is_good_for_all_before_it() -> None:
     scene.deliver(session, number, 2)
     scene.acknowledge(session, number, 2)
     scene.deliver(session, number, 3)
+    scene.deliver(session, number, 4)
+
+
+def test_what_was_sent_before_a_loss_is_not_waited_for() -> None:
+    scene, session, number = scene_of(window=2)
+    scene.deliver(session, number, 1)
+    scene.deliver(session, number, 2)
+    scene.tell(session, Lost(number, "orders", "first", 2, 3))
     scene.deliver(session, number, 4)

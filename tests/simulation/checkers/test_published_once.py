@@ -35,3 +35,17 @@ def test_nothing_is_promised_beyond_the_window() -> None:
         scene.log({"a": 1}, event_id=event_id)
     with pytest.raises(PromiseBroken):
         scene.log({"a": 1}, event_id="e")
+
+
+def test_what_was_removed_may_be_published_again_after_a_restart() -> None:
+    scene = make_scene()
+    scene.log({"a": 1}, event_id="e")
+    scene.log({"a": 1}, event_id="f")
+    scene.see("removing", scene.machine, {"orders": 1}, False)
+    scene.see("removed", scene.machine, "orders", 1)
+    with pytest.raises(PromiseBroken, match="once on orders, at 1"):
+        scene.log({"a": 1}, event_id="e")
+    scene.see("started", scene.machine)
+    scene.log({"a": 1}, event_id="e")
+    with pytest.raises(PromiseBroken, match="once on orders, at 2"):
+        scene.log({"a": 1}, event_id="f")

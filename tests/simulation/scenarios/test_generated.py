@@ -38,7 +38,10 @@ def test_everything_that_clients_do_comes_up() -> None:
                 counts["durable"] += action.durable is not None
                 counts["causal"] += action.causal
                 counts["resumed"] += action.resumed
+                counts["from an offset"] += bool(action.after)
+                counts["durable from an offset"] += bool(action.after and action.durable)
     kinds = [Administer, AdministerElsewhere, Advertise, Answer, Connect, Disconnect, Publish,
              Subscribe, Unsubscribe]  # fmt: skip
-    for name in [*(kind.__name__ for kind in kinds), "durable", "causal", "resumed"]:
+    more = ["durable", "causal", "resumed", "from an offset", "durable from an offset"]
+    for name in [*(kind.__name__ for kind in kinds), *more]:
         assert counts[name] > 10, name

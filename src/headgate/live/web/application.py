@@ -79,6 +79,8 @@ class Application:
             answer = web.Response(status=400)
         except Exception as fault:
             answer = _refused(_refusal_of(fault))
+            if request.writer.output_size:
+                connection.cut()  # there is an answer already: this can't be put into it
         finally:
             for asked in found:
                 asked.done()

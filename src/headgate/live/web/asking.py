@@ -23,6 +23,7 @@ from headgate.model.errors import named, printable
 
 T = TypeVar("T")
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
+_REAL = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,3})?")
 _WORDS: Mapping[str, object] = {"true": True, "false": False}
 _QUERY_FIELDS_MAX = 32
 
@@ -162,7 +163,8 @@ def _typed(one: Parameter, text: str) -> Any:
     if one.kind is bool:
         plain = _WORDS.get(text, text)
     elif _is_number(one.kind):
-        plain = int(text) if _INTEGER.fullmatch(text) else _real(text)
+        is_integer = _INTEGER.fullmatch(text) is not None
+        plain = int(text) if is_integer else float(text) if _REAL.fullmatch(text) else text
     try:
         return msgspec.convert(plain, one.kind)
     except msgspec.ValidationError as problem:
@@ -173,10 +175,3 @@ def _typed(one: Parameter, text: str) -> Any:
 def _is_number(kind: Any) -> bool:
     origin = getattr(kind, "__origin__", kind)
     return origin in (int, float)
-
-
-def _real(text: str) -> object:
-    try:
-        return float(text) if re.fullmatch(r"-?[0-9]+\.[0-9]+(e[+-]?[0-9]+)?", text) else text
-    except ValueError:
-        return text

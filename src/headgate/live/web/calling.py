@@ -60,20 +60,28 @@ class Caller:
                 answer.exception()  # nobody may be waiting any more
 
     async def publish(
-        self, publications: list[Publication], stream: str | None
+        self,
+        publications: list[Publication],
+        stream: str | None,
+        traceparent: str | None = None,
     ) -> list[Outcome | RefusedError]:
         """Publish these, in their order, and wait for what becomes of each."""
         await asyncio.shield(self._connected)
-        answers = [self._publish(one, stream) for one in publications]
+        answers = [self._publish(one, stream, traceparent) for one in publications]
         told = await asyncio.gather(*answers, return_exceptions=True)
         return [_outcome(one) for one in told]
 
-    def _publish(self, one: Publication, stream: str | None) -> asyncio.Future[Outcome]:
+    def _publish(
+        self, one: Publication, stream: str | None, traceparent: str | None
+    ) -> asyncio.Future[Outcome]:
         request = next(self._numbers)
         answer = self._waiting[request] = self._loop.create_future()
         if self.is_over:
             raise temporary(_STOPPING)
-        self._client.publish(request, one.content, one.event_id, stream=stream, is_json=one.is_json)
+        self._client.publish(
+            request, one.content, one.event_id,
+            stream=stream, is_json=one.is_json, traceparent=traceparent,
+        )  # fmt: skip
         return answer
 
     def close(self) -> None:

@@ -75,7 +75,8 @@ class Publishing:
         principal = asked.identity.principal
         caller = self._callers.of(principal)
         try:
-            return await caller.publish(publications, stream)
+            traceparent = asked.request.headers.get("traceparent")
+            return await caller.publish(publications, stream, traceparent)
         finally:
             self._callers.release(principal, caller)
 

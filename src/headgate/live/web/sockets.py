@@ -118,6 +118,7 @@ class Socket:
             message.id,
             stream=message.stream,
             is_json=payload is None,
+            traceparent=message.traceparent,
         )
 
     def _subscribe(self, message: said.Subscribe) -> None:

@@ -1,4 +1,4 @@
-"""Is everything that was acknowledged on a disk, to stay there?"""
+"""Is everything that was acknowledged on a disk, to stay there until it is removed?"""
 
 from __future__ import annotations
 
@@ -66,6 +66,9 @@ class AcknowledgedOnlyWhenStored(Checker):
         """All that was ever acknowledged there is there."""
         found = machine.disk.log
         for record in self._acknowledged.get(machine.name, ()):
+            log = self._ledger.logs[record.stream]
+            if record.offset <= log.removed:
+                continue
             kept = found.read(record.stream, record.offset - 1, 1)
             if kept != (record,):
                 raise self.broken(

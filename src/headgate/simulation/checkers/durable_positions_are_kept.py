@@ -1,4 +1,9 @@
-"""Does a durable subscription go on exactly where it was acknowledged, wherever it is attached?"""
+"""Does a durable subscription go on exactly where it was acknowledged, wherever it is attached?
+
+Nothing that it is owed is removed, unless somebody has decided that. What counts is what it had
+been told of its start when its broker asked what may go: one that is made from an old offset while
+the answer is under way may lose something, and is told.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,16 @@ from typing import final
 from headgate.broker.effects import (
     Acknowledged,
     Delivery,
+    Lost,
     Message,
     Started,
     Subscribed,
-    SubscriptionEnded,
 )
 from headgate.model.events import Event
 from headgate.simulation.checkers.exactly_what_the_gate_gives import seen
 from headgate.simulation.checkers.ledger import Attachment, Ledger
 from headgate.simulation.checkers.promises import Checker
+from headgate.simulation.machines import Machine
 from headgate.simulation.sessions import Session
 
 
@@ -23,18 +29,29 @@ from headgate.simulation.sessions import Session
 class _Durable:
     """One durable subscription, over all its attachments."""
 
-    __slots__ = ("attached", "kept", "numbers", "sent", "started", "views")
+    __slots__ = (
+        "attached", "first", "kept", "lost", "lost_after", "numbers", "sent", "started", "views",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.attached: Attachment | None = None
         """The latest attachment: what earlier ones acknowledge doesn't count any more."""
         self.numbers: set[int] = set()
-        self.started: dict[str, int] = {}
+        self.started: set[str] = set()
+        self.first: dict[str, int] = {}
+        """From where on it is owed something: where it started, or would have."""
+        self.lost_after: dict[str, int] = {}
         self.kept: dict[str, int] = {}
         """What was said to be kept."""
         self.sent: dict[str, int] = {}
         """What was acknowledged, or may have been."""
+        self.lost: dict[str, int] = {}
+        """Up to where it was told that what it was owed is gone."""
         self.views: dict[tuple[str, int], Event] = {}
+
+    def done(self, stream: str) -> int:
+        """Up to here it is owed no more, as far as anybody may know."""
+        return max(one.get(stream, 0) for one in (self.first, self.sent, self.lost))
 
 
 @final
@@ -46,6 +63,9 @@ class DurablePositionsAreKept(Checker):
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._durables: dict[tuple[str, str], _Durable] = {}
+        self._made_anew: set[tuple[str, str]] = set()
+        self._considered: dict[str, list[tuple[_Durable, tuple[str, ...]]]] = {}
+        """By broker, who had started on which streams when it asked what may be removed."""
 
     def acknowledging(self, session: Session, subscription: int, stream: str, offset: int) -> None:
         attachment = session.attachments.get(subscription)
@@ -57,10 +77,34 @@ class DurablePositionsAreKept(Checker):
         """It is forgotten for good, sooner or later: nothing is promised of it any more."""
         attachment = session.attachments.get(subscription)
         if attachment is not None and attachment.asked.durable is not None:
-            self._durables.pop((session.principal, attachment.asked.durable), None)
+            key = (session.principal, attachment.asked.durable)
+            self._made_anew.add(key)
+            self._durables.pop(key, None)
+
+    def considering(self, machine: Machine) -> None:
+        self._considered[machine.name] = [
+            (durable, tuple(durable.started)) for durable in self._durables.values()
+        ]
+
+    def removing(self, machine: Machine, up_to: dict[str, int], forced: bool) -> None:
+        if forced:
+            return
+        there = set(self._durables.values())
+        for durable, streams in self._considered.get(machine.name, ()):
+            attachment = durable.attached
+            if durable not in there or attachment is None:
+                continue
+            for stream in up_to.keys() & streams:
+                log = self._ledger.logs[stream]
+                done = max(durable.done(stream), log.taken)
+                owed = self._ledger.next_owed(attachment.reader, stream, done, up_to[stream] + 1)
+                if owed is not None:
+                    raise self.broken(
+                        attachment, f"{stream} {owed} to stay", f"all up to {up_to[stream]} to go"
+                    )
 
     def told(self, session: Session, message: Message) -> None:
-        if isinstance(message, Subscribed | Started | Delivery | Acknowledged | SubscriptionEnded):
+        if isinstance(message, Subscribed | Started | Lost | Delivery | Acknowledged):
             attachment = session.attachments.get(message.subscription)
             durable = None if attachment is None else self._of(attachment)
             if attachment is None or durable is None:
@@ -69,6 +113,8 @@ class DurablePositionsAreKept(Checker):
                 self._subscribed(durable, attachment)
             elif isinstance(message, Started):
                 self._started(durable, attachment, message)
+            elif isinstance(message, Lost):
+                self._lost(durable, attachment, message)
             elif isinstance(message, Delivery):
                 self._delivered(durable, attachment, message)
             elif isinstance(message, Acknowledged):
@@ -92,12 +138,46 @@ class DurablePositionsAreKept(Checker):
         stream, after = message.stream, message.after
         if attachment is not durable.attached:
             return  # overtaken: what it hears doesn't count any more
-        first = durable.started.setdefault(stream, after)
-        least = max(first, durable.kept.get(stream, 0))
-        most = max(first, durable.sent.get(stream, 0))
-        if not least <= after <= most:
-            where = f"{least}" if least == most else f"{least} to {most}"
-            raise self.broken(attachment, f"to start on {stream} after {where}", f"after {after}")
+        self._goes_on(durable, attachment, stream, after)
+        if stream not in durable.started:
+            durable.started.add(stream)
+            was_lost = stream in attachment.lost
+            durable.first[stream] = durable.lost_after[stream] if was_lost else after
+
+    def _lost(self, durable: _Durable, attachment: Attachment, message: Lost) -> None:
+        stream = message.stream
+        if attachment is not durable.attached:
+            return
+        if stream not in attachment.cursors and stream not in attachment.lost:
+            durable.lost_after[stream] = message.after
+            durable.lost.setdefault(stream, 0)
+            self._goes_on(durable, attachment, stream, message.after)
+        durable.lost[stream] = max(durable.lost.get(stream, 0), message.up_to)
+
+    def _goes_on(self, durable: _Durable, attachment: Attachment, stream: str, after: int) -> None:
+        """It would start here, or be told that it can't."""
+        if stream in durable.started:
+            least = max(durable.first[stream], durable.kept.get(stream, 0))
+            most = durable.done(stream)
+        else:
+            asked = (attachment.asked.after or {}).get(stream)
+            key = (attachment.session.principal, attachment.asked.durable)
+            if asked is None or key in self._made_anew:
+                return
+            least, most = asked, max(asked, durable.lost.get(stream, 0))
+        nearest = min(max(after, least), most)
+        if after == nearest or self._only_passed(durable, attachment, stream, after, nearest):
+            return
+        where = f"{least}" if least == most else f"{least} to {most}"
+        raise self.broken(attachment, f"to start on {stream} after {where}", f"after {after}")
+
+    def _only_passed(
+        self, durable: _Durable, attachment: Attachment, stream: str, one: int, other: int
+    ) -> bool:
+        """Whether it was told of a loss, and is owed nothing of what lies between two offsets."""
+        first, last = sorted((one, other))
+        owed = self._ledger.next_owed(attachment.reader, stream, first, last + 1)
+        return stream in durable.lost and owed is None
 
     def _delivered(self, durable: _Durable, attachment: Attachment, message: Delivery) -> None:
         key = (message.stream, message.offset)
@@ -113,7 +193,7 @@ class DurablePositionsAreKept(Checker):
         self, durable: _Durable, attachment: Attachment, message: Acknowledged
     ) -> None:
         stream, offset = message.stream, message.offset
-        sent = max(durable.sent.get(stream, 0), durable.started.get(stream, 0))
+        sent = durable.done(stream)
         if offset > sent:
             raise self.broken(attachment, f"at most {sent} of {stream} to be kept", f"{offset}")
         if attachment is durable.attached:

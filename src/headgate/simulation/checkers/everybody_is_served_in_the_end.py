@@ -87,6 +87,8 @@ class EverybodyIsServedInTheEnd(Checker):
         for stream in self._streams:
             if stream not in attachment.cursors and self._must_start(attachment, stream):
                 yield str(attachment), f"to start on {stream}", "no start"
+        for stream, up_to in attachment.lost.items():
+            yield str(attachment), f"to start on {stream} after {up_to}", "no start"
         for stream, cursor in attachment.cursors.items():
             log = self._ledger.logs.get(stream)
             if log is not None:

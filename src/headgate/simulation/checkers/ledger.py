@@ -36,7 +36,9 @@ OUT_OF: Final = "out of"
 class Log:
     """A stream as it is stored."""
 
-    __slots__ = ("host", "incarnation", "modelled", "records", "stream")
+    __slots__ = (
+        "cut", "host", "incarnation", "modelled", "records", "removed", "stream", "taken",
+    )  # fmt: skip
 
     def __init__(self, stream: str, host: str, incarnation: str) -> None:
         self.stream = stream
@@ -45,6 +47,12 @@ class Log:
         self.records: list[Record] = []
         self.modelled: list[service_model.Record | None] = []
         """As the service model has them; `None` for a marker."""
+        self.cut = 0
+        """Up to here its records are gone from the disk, or may be going."""
+        self.taken = 0
+        """Up to here they were taken by force, whoever was owed them."""
+        self.removed = 0
+        """Up to here they are gone."""
 
     @property
     def last(self) -> int:
@@ -106,7 +114,8 @@ class Attachment:
     """A subscription of one connection, from `Subscribed` to its end."""
 
     __slots__ = (
-        "asked", "cursors", "is_over", "number", "reader", "session", "since", "unsubscribed",
+        "asked", "cursors", "is_over", "lost", "number", "reader", "session", "since",
+        "unsubscribed",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +127,8 @@ class Attachment:
         """How often a durable subscription was attached, with this time."""
         self.reader = reader
         self.cursors: dict[str, Cursor] = {}
+        self.lost: dict[str, int] = {}
+        """Streams on which it was told of a loss, and not yet that it starts behind it."""
         self.since: dict[str, int] = {}
         """Where each stream stood when it was accepted."""
         self.is_over = False
@@ -169,6 +180,19 @@ class Ledger(Checker):
         log.add(record)
         for hook in self._observers.logged:
             hook(machine, record)
+
+    def removing(self, machine: Machine, up_to: dict[str, int], forced: bool) -> None:
+        for stream, offset in up_to.items():
+            log = self.logs[stream]
+            log.cut = max(log.cut, offset)
+            if forced:
+                log.taken = max(log.taken, log.cut)
+
+    def removed(self, machine: Machine, stream: str, up_to: int) -> None:
+        log = self.logs[stream]
+        if up_to > log.cut:
+            raise self.broken(machine.name, f"at most {log.cut} of {stream} to go", f"{up_to}")
+        log.removed = max(log.removed, up_to)
 
     def batch_stored(self, version: int, batch: Batch) -> None:
         assert version == len(self.history) + 1

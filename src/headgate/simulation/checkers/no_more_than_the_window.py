@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import final
 
-from headgate.broker.effects import Delivery, Message
+from headgate.broker.effects import Delivery, Lost, Message
 from headgate.simulation.checkers.ledger import Attachment, Ledger
 from headgate.simulation.checkers.promises import Checker
 from headgate.simulation.machines import Machine
@@ -36,10 +36,13 @@ class NoMoreThanTheWindow(Checker):
             self._waiting.pop(attachment, None)
 
     def told(self, session: Session, message: Message) -> None:
-        if not isinstance(message, Delivery):
+        if not isinstance(message, Delivery | Lost):
             return
         attachment = self._ledger.attachment(session, message.subscription)
         waiting = self._waiting.setdefault(attachment, {})
+        if isinstance(message, Lost):
+            waiting.pop(message.stream, None)  # what was sent before is no longer waited for
+            return
         waiting.setdefault(message.stream, []).append(message.offset)
         count, window = sum(map(len, waiting.values())), self._windows[session.host.name]
         if count > window:

@@ -80,13 +80,23 @@ class Checker:
     def gone(self, session: Session, because: str) -> None:
         """A broker has done with a connection."""
 
+    def considering(self, machine: Machine) -> None:
+        """A broker asks what it may remove."""
+
+    def removing(self, machine: Machine, up_to: dict[str, int], forced: bool) -> None:
+        """A broker is told to remove the beginnings of streams."""
+
+    def removed(self, machine: Machine, stream: str, up_to: int) -> None:
+        """The beginning of a stream is gone from its disk."""
+
     def at_rest(self) -> None:
         """Everything is healed, and everybody should have been served."""
 
 
 _HOOKS: Final = (
     "started", "killed", "appending", "stored", "logged", "batch_stored", "policy_told",
-    "starting_point", "asked", "acknowledging", "unsubscribing", "told", "heard", "gone", "at_rest",
+    "starting_point", "asked", "acknowledging", "unsubscribing", "told", "heard", "gone",
+    "considering", "removing", "removed", "at_rest",
 )  # fmt: skip
 
 
@@ -109,6 +119,9 @@ class Observers:
         self.told: list[Any] = []
         self.heard: list[Any] = []
         self.gone: list[Any] = []
+        self.considering: list[Any] = []
+        self.removing: list[Any] = []
+        self.removed: list[Any] = []
         self.at_rest: list[Any] = []
 
     def add(self, checker: Checker) -> None:

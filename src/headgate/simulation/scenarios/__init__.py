@@ -2,6 +2,7 @@
 
 from headgate.simulation.scenarios import (  # noqa: F401
     client_rules,
+    removal_rules,
     session_rules,
     version_rules,
 )

@@ -18,6 +18,7 @@ from headgate.simulation.schedules import (
     Lose,
     LoseDatabase,
     Part,
+    Remove,
     Repeat,
     Schedule,
     Slow,
@@ -163,6 +164,12 @@ def _lose_database(chance: Random, schedule: Schedule, roads: Roads) -> Fault:
     return LoseDatabase(_duration(chance))
 
 
+def _remove(chance: Random, schedule: Schedule, roads: Roads) -> Fault:
+    hosts = [name for name in schedule.members if schedule.plan(name).streams]
+    broker = chance.choice(hosts if hosts and chance.random() < 0.9 else schedule.members)
+    return Remove(broker, chance.choice((0, 1, 3, 8, 20)), forced=chance.random() < 0.4)
+
+
 def _stall_client(chance: Random, schedule: Schedule, roads: Roads) -> Fault | None:
     if not schedule.clients:
         return None
@@ -171,5 +178,5 @@ def _stall_client(chance: Random, schedule: Schedule, roads: Roads) -> Fault | N
 
 _MAKE: tuple[Make, ...] = (
     _kill, _kill_midway, _break, _part, _isolate, _slow, _slow, _repeat, _lose, _garble, _fill_disk,
-    _slow_disk, _jump_clock, _lose_database, _stall_client,
+    _slow_disk, _jump_clock, _lose_database, _remove, _stall_client,
 )  # fmt: skip

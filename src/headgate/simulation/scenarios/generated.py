@@ -233,11 +233,23 @@ class _Generator:
                 durable=durable,
                 causal=chance.random() < 0.25,
                 resumed=durable is None and chance.random() < 0.3,
+                after=self._beginnings(),
             )
             at_us = chance.choice((begin, self._moment(begin)))
             self._at(at_us, wanted)
             if chance.random() < 0.1:
                 self._at(self._moment(at_us), Unsubscribe(name, key))
+
+    def _beginnings(self) -> dict[str, int]:
+        """Sometimes a subscription starts in the past: on some streams at their beginning."""
+        chance = self._chance
+        if chance.random() < 0.7:
+            return {}
+        return {
+            stream: chance.choice((0, 0, 0, 1, 2, 5))
+            for stream in self._hosts
+            if chance.random() < 0.7
+        }
 
     def _comings_and_goings(self, name: str, brokers: list[str], begin: int) -> None:
         chance = self._chance
@@ -289,6 +301,8 @@ def settings(chance: Random) -> dict[str, int | bool]:
         "checkpoint_records": chance.choice((2, 10, 1_000)),
         "checkpoint_us": chance.choice((1, 60)) * SECOND,
     }
+    # In some, a window is full after a delivery or a few, however many it has room for.
+    found["window_bytes"] = {2: 1, 10: 200}.get(found["checkpoint_records"], 4 * 1_024 * 1_024)
     if chance.random() < 0.12:
         found["frame_bytes_max"] = chance.choice((8, 32)) * 1_024
     if chance.random() < 0.08:
