@@ -23,7 +23,6 @@ from tests.live.watching import (
     flood,
     frame,
     get,
-    numbers,
     running,
     said,
     silent,
@@ -60,7 +59,9 @@ async def _let_the_silent_go(broker: BrokerProcess) -> str:
     await broker.administer(*changes)
     durable = json.dumps({"do": "subscribe", "request": 1, "subscription": 1, "durable": "r0"})
     quiet = [
-        await silent(broker.http, get("/v1/socket", token("r0"), *UPGRADE) + frame(durable.encode()))
+        await silent(
+            broker.http, get("/v1/socket", token("r0"), *UPGRADE) + frame(durable.encode())
+        )
     ]
     wanted = frame(b'{"do":"subscribe","request":1,"subscription":1}')
     for number in range(SILENT):
@@ -81,6 +82,7 @@ async def _let_the_silent_go(broker: BrokerProcess) -> str:
         dropped = await counted(broker, "headgate_http_silent_total", SILENT)
         await regular.served()
         grown = memory.check(SILENT_BYTES)
+        # It depends on what was under way whether they are missed by what they take or by a ping.
         await said(broker, "a subscriber was dropped", "it took nothing for 1.5 s")
         assert dropped <= SILENT + 1
         reader = Reader("r0", broker.url, token("r0"))
@@ -121,9 +123,7 @@ def _many(message: bytes) -> bytes:
 
 FLOODS: dict[str, Callable[[], Iterator[bytes]]] = {
     "publications": _publications,
-    "refused where they are read": lambda: _again_and_again(
-        _many(b'{"do":"publish","request":1}')
-    ),
+    "refused where they are read": lambda: _again_and_again(_many(b'{"do":"publish","request":1}')),
     "refused by the core": lambda: _again_and_again(
         _many(b'{"do":"subscribe","request":1,"subscription":1,"filter":"a > 1"}')
     ),
@@ -167,9 +167,8 @@ async def _flood(broker: BrokerProcess, each: int) -> str:
             one.close()
         grown = memory.check(FLOOD_BYTES)
         assert regular.rounds > rounds
-    # The others answered no ping.
-    await said(broker, "a subscriber was dropped", "it took nothing for 4 s")
-    assert (await numbers(broker))["headgate_http_silent_total"] > 0
+    await said(broker, "a subscriber was dropped")
+    await counted(broker, "headgate_http_silent_total", each * len(FLOODS))
     assert broker.stop() == 0, broker.last_words()
     total = sum(sent) / MEBIBYTE
     return f"{len(floods)} floods of {total:.1f} MiB, {grown}, {regular.rounds} rounds of who reads"

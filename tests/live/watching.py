@@ -1,4 +1,4 @@
-"""What is seen of a broker process while it is abused? Its memory, its numbers, and who is served."""
+"""What is seen of a broker process that is abused? Its memory, its numbers, and who is served."""
 
 from __future__ import annotations
 
@@ -211,4 +211,5 @@ async def flood(made: socket.socket, pieces: Iterable[bytes]) -> int:
         for piece in pieces:
             await asyncio.get_running_loop().sock_sendall(made, piece)
             sent += len(piece)
+            await asyncio.sleep(0)  # the others have their turn
     return sent

@@ -10,6 +10,7 @@ from aiohttp import WSMsgType, web
 from headgate.http import socket_messages as said
 from headgate.http.problems import RefusedError
 from headgate.http.socket_messages import PROTOCOL, SocketError, read_from_client
+from headgate.live.logs import log
 from headgate.live.node import Node
 from headgate.live.web.application import Answer
 from headgate.live.web.asking import Asked
@@ -62,7 +63,8 @@ class Conversing:
 
     async def _converse(self, asked: Asked, response: web.WebSocketResponse) -> None:
         loop = asyncio.get_running_loop()
-        socket = Socket(self._node, asked.identity.principal, asked.connection, self._limits)
+        principal = asked.identity.principal
+        socket = Socket(self._node, principal, asked.connection, self._limits)
         closing: list[asyncio.Task[bool]] = []
         # What is to be said goes out with this turn of the loop; then reading ends, too.
         socket.when_over(lambda: closing.append(loop.create_task(_close(socket, response))))
@@ -74,6 +76,10 @@ class Conversing:
         self._subscribers.inc()
         try:
             await self._read(socket, response)
+            if isinstance(response.exception(), TimeoutError):
+                socket.was_silent = True
+                because = "it answered no ping"
+                log.warning("a subscriber was dropped", principal=principal, because=because)
             await (closing[0] if closing else _close(socket, response))
         finally:
             if timer is not None:
