@@ -104,7 +104,8 @@ class BrokerProcess:
         with self.said.open("ab") as said:
             self.process = subprocess.Popen(
                 command, stdout=said, stderr=said, stdin=subprocess.DEVNULL,
-                cwd=self.settings.directory, env={**_environment(), **self.environ, **(environ or {})},
+                cwd=self.settings.directory,
+                env={**_environment(), **self.environ, **(environ or {})},
             )  # fmt: skip
 
     async def ready(self) -> None:

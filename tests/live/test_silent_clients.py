@@ -137,9 +137,9 @@ FLOODS: dict[str, Callable[[], Iterator[bytes]]] = {
 def test_who_floods_and_reads_no_answers_is_not_read_any_more(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    limits = f'[limits]\nin_flight = {IN_FLIGHT}\nsilent_s = 4\n[logging]\nlevel = "warning"\n'
+    limits = f'[limits]\nin_flight = {IN_FLIGHT}\nsilent_s = 2\n[logging]\nlevel = "warning"\n'
     with running(alone(tmp_path, limits)) as broker:
-        record_property(COUNTED, asyncio.run(_flood(broker, proof_size(test=2, soak=20))))
+        record_property(COUNTED, asyncio.run(_flood(broker, proof_size(test=1, soak=20))))
 
 
 async def _flood(broker: BrokerProcess, each: int) -> str:

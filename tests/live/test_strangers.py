@@ -241,7 +241,8 @@ async def _fuzz(broker: BrokerProcess, count: int) -> str:
         asked = [(status, one) for status, some in large.items() for one in some]
         answers = await asyncio.gather(*(answer_to(broker.http, *one) for _, one in asked))
         for (status, one), answer in zip(asked, answers, strict=True):
-            assert status in answer.split(b"\r\n")[0] + b" ", (one[0], answer)
+            # Who goes on sending may have the answer taken away by the end of the connection.
+            assert not answer or status in answer.split(b"\r\n")[0] + b" ", (one[0], answer)
         # Many at once: those for whom there is no room are told to come again.
         whole = [head(post, who, JSON, f"Content-Length: {7 * MEBIBYTE}")]
         many = [answer_to(broker.http, *whole, *[b"x" * MEBIBYTE] * 7) for _ in range(12)]

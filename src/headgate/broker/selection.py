@@ -1,7 +1,8 @@
 """Who of the many at the end of a stream is owed this record?
 
-A few are asked one after the other, and many while no index is loaded yet. Of many, the filters that hold at the version of the record are
-in an index, each once however many consumers have it; with another version the index is made anew.
+A few are asked one after the other, and many while no index is loaded yet. Of many, the filters
+that hold at the version of the record are in an index, each once however many consumers have it;
+with another version the index is made anew.
 """
 
 from __future__ import annotations
