@@ -112,13 +112,12 @@ async def _until_full_and_on(broker: BrokerProcess, room: SmallDisk | SmallFiles
     # Who reads is served all the same, with all that was acknowledged.
     await until(lambda: len(reader.deliveries) == len(stored))
     room.make_room(broker)
-    # Nobody publishes, who is told that it isn't ready: it sees by itself that there is room.
-    await broker.ready()
-    await said(broker, "disk takes writes again")
     for number in refused:
         answer = await _ask(talker, number)
         assert (answer["is"], answer["repeated"]) == ("published", False), answer
         stored[f"e{number}"] = answer
+    await broker.ready()
+    await said(broker, "disk takes writes again")
     newest = max(answer["offset"] for answer in stored.values())
     await until(lambda: reader.acknowledged.get("events", 0) >= newest)
     await broker.administer({"create_group": "later"})
@@ -187,9 +186,8 @@ def test_a_policy_that_can_not_be_stored_is_refused_for_now(tmp_path: Path) -> N
         await _publish(talker, 0, 100, disk.reason)
         await _check_it_says_so(broker, disk)
         disk.make_room(broker)
-        # Nobody publishes where it isn't ready: it has to see by itself that there is room.
-        await broker.ready()
         assert await broker.administer(*_many_rules(version)) == version + 1
+        await broker.ready()
         await talker.close()
         assert broker.stop() == 0, broker.last_words()
 
