@@ -186,8 +186,8 @@ def test_a_policy_that_can_not_be_stored_is_refused_for_now(tmp_path: Path) -> N
         await _publish(talker, 0, 100, disk.reason)
         await _check_it_says_so(broker, disk)
         disk.make_room(broker)
+        await broker.ready()  # although nobody has written anything since
         assert await broker.administer(*_many_rules(version)) == version + 1
-        await broker.ready()
         await talker.close()
         assert broker.stop() == 0, broker.last_words()
 

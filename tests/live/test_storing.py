@@ -20,14 +20,20 @@ class Told:
         self.synced: list[Synced] = []
         self.full: list[str] = []
         self.broken: list[BaseException] = []
+        self.room = 0
         self.disk = GroupCommit(
             log,
             asyncio.get_running_loop(),
             stored=self.synced.append,
             full=self.full.append,
             broken=self.broken.append,
+            room=self._room,
+            look_again_s=0.01,
         )
         self.disk.start()
+
+    def _room(self) -> None:
+        self.room += 1
 
     @property
     def ticket(self) -> int:
@@ -207,5 +213,39 @@ def test_a_commit_that_never_began_ends() -> None:
             MemoryLog(), asyncio.get_running_loop(), stored=print, full=print, broken=print
         )
         told.stop()
+
+    run(work())
+
+
+def test_room_is_noticed_although_nobody_writes() -> None:
+    async def work() -> None:
+        log = MemoryLog()
+        told = Told(log)
+        log.full = True
+        told.disk.submit([kept(1)])
+        await until(lambda: told.full != [])
+        told.disk.go_on()
+        assert told.room == 0
+        log.full = False
+        await until(lambda: told.room > 0)
+        assert (told.room, told.ticket, log.kept()) == (1, 0, {})
+        told.disk.submit([kept(2)])
+        await until(lambda: told.ticket == 2)
+        assert log.kept() == {"key 2": b"value"}
+        await asyncio.to_thread(told.disk.stop)
+
+    run(work())
+
+
+def test_a_disk_that_breaks_while_it_is_full_is_told_of() -> None:
+    async def work() -> None:
+        log = MemoryLog()
+        told = Told(log)
+        log.full = True
+        told.disk.submit([kept(1)])
+        await until(lambda: told.full != [])
+        told.disk._log = Broken(log)
+        await until(lambda: told.broken != [])
+        await asyncio.to_thread(told.disk.stop)
 
     run(work())

@@ -172,7 +172,12 @@ class Node:
     async def _start(self) -> None:
         recovered = await self._recovered()
         self._disk = GroupCommit(
-            self.log, self._loop, stored=self._stored, full=self._full, broken=self._broken
+            self.log,
+            self._loop,
+            stored=self._stored,
+            full=self._full,
+            broken=self._broken,
+            room=self._room,
         )
         self.since_us = self._now()
         self._core = self._make_core(self.settings, recovered, self.boot, self._now())
@@ -412,10 +417,14 @@ class Node:
     def _stored(self, synced: Synced) -> None:
         self._settled = synced.ticket
         self.tally.synced(synced)
+        self._room()
+        self._give(Broker.stored, synced.ticket)
+
+    def _room(self) -> None:
+        """The disk takes writes."""
         if self.store_problem is not None:
             lines.warning("disk takes writes again", because=self.store_problem)
             self.store_problem = None
-        self._give(Broker.stored, synced.ticket)
 
     def _full(self, because: str) -> None:
         if self._disk is None:

@@ -18,6 +18,10 @@ from headgate.broker.effects import Append, Keep
 from headgate.log.store import LogStore, StoreFullError
 
 Write: TypeAlias = Append | Keep
+LOOK_AGAIN_S = 1.0
+"""A disk that was full is looked at again after this, if nothing is to be written before."""
+_NOTHING = "nothing"
+"""A key under which nothing is kept."""
 GROUP_MAX = 10_000
 """So many writes are synced together at most: the first of them doesn't wait for ever."""
 
@@ -44,12 +48,17 @@ class GroupCommit:
         stored: Callable[[Synced], None],
         full: Callable[[str], None],
         broken: Callable[[BaseException], None],
+        room: Callable[[], None] = lambda: None,
+        look_again_s: float = LOOK_AGAIN_S,
     ) -> None:
         self._log = log
         self._loop = loop
         self._tell_stored = stored
         self._tell_full = full
         self._tell_broken = broken
+        self._tell_room = room
+        self._look_again_s = look_again_s
+        self._is_full = False
         self._waiting: list[tuple[int, Write]] = []
         self._turn = Condition()
         self._ending = False
@@ -103,7 +112,9 @@ class GroupCommit:
 
     def _run(self) -> None:
         good_from = 0
-        while group := self._next_group():
+        while (group := self._next_group()) is not None:
+            if not group and not self._look_for_room():
+                return
             writes = [write for epoch, write in group if epoch >= good_from]
             if not writes:
                 continue
@@ -113,21 +124,41 @@ class GroupCommit:
             except StoreFullError as full:
                 # What the core asked for before it hears of this is lost as well.
                 good_from += 1
+                self._is_full = True
                 self._call(self._tell_full, str(full))
             except BaseException as problem:  # a disk that doesn't keep its word: nothing goes on
                 self._call(self._tell_broken, problem)
                 return
             else:
                 seconds = time.perf_counter() - began
+                self._is_full = False
                 self._call(self._tell_stored, Synced(writes[-1].ticket, len(writes), seconds))
 
-    def _next_group(self) -> list[tuple[int, Write]]:
-        """What is to be written together; nothing at the end."""
+    def _look_for_room(self) -> bool:
+        """Try a write that changes nothing, or who waits for room before writing waits for ever."""
+        try:
+            self._log.keep(_NOTHING, None)
+            self._log.sync()
+        except StoreFullError:
+            pass
+        except BaseException as problem:
+            self._call(self._tell_broken, problem)
+            return False
+        else:
+            self._is_full = False
+            self._call(self._tell_room)
+        return True
+
+    def _next_group(self) -> list[tuple[int, Write]] | None:
+        """What is to be written together, perhaps nothing where the disk was full; at the end none."""
         with self._turn:
             while not self._waiting and not self._ending:
                 self.is_idle = True
                 self._turn.notify_all()
-                self._turn.wait()
+                if not self._turn.wait(self._look_again_s if self._is_full else None):
+                    return []
+            if not self._waiting:
+                return None
             group = self._waiting[:GROUP_MAX]
             del self._waiting[:GROUP_MAX]
         return group
