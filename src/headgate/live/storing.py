@@ -150,7 +150,7 @@ class GroupCommit:
         return True
 
     def _next_group(self) -> list[tuple[int, Write]] | None:
-        """What is to be written together; nothing, where room is to be looked for; none: the end."""
+        """What is to be written together: nothing where room is to be looked for, none: the end."""
         with self._turn:
             while not self._waiting and not self._ending:
                 self.is_idle = True
