@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.broker.interests import NOTHING, InterestSet
 from headgate.broker.selection import ASKED_MAX, Selection
+from headgate.matching.loading import LOADING
 from tests.broker.parts import record, stepwise, wishes
 
 FILTERS = ["FALSE", "TRUE", *(f"a = {number}" for number in range(6)), "a < 3", "a > 2"]
@@ -127,3 +129,16 @@ def test_who_is_selected_is_in_it() -> None:
     selection.remove(everybody[0])
     assert everybody[0] not in selection
     assert everybody[1] in selection
+
+
+def test_while_no_index_is_loaded_everybody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    selection = Selection[Somebody]()
+    everybody = [Somebody(InterestSet(0, frozenset({stepwise((0, "a < 3"))})))]
+    everybody += [Somebody(NOTHING) for _ in range(ASKED_MAX)]
+    for one in everybody:
+        selection.add(one)
+    with monkeypatch.context() as patched:
+        patched.setattr(LOADING, "index", lambda: None)
+        assert selection.owed(record(1, 1, 0)) == everybody[:1]
+        assert selection.owed(record(1, 4, 0)) == []
+    assert selection.owed(record(1, 1, 0)) == everybody[:1]

@@ -513,7 +513,7 @@ def test_rule_7_a_routing_broker_that_restarts_serves_nothing_but_what_it_is_att
 
 
 def test_who_falls_behind_while_catching_up_goes_on_as_soon_as_it_takes_more() -> None:
-    limits = {"window": 1, "cache_records": 2, "read_records": 4}
+    limits: dict[str, Any] = {"window": 1, "cache_records": 2, "read_records": 4}
     pump = network(chain("p", "m", "s"), *writer(), *reader("ann"), **limits)
     eve, slow = pump.connect("p", "eve"), pump.connect("s", "ann")
     for _ in range(9):

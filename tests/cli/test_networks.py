@@ -78,10 +78,11 @@ def net(tmp_path: Path) -> Iterator[Net]:
 def test_a_network_goes_up_and_down(net: Net) -> None:
     up = net.run("up", "--detach")
     assert up.returncode == 0, (up.stdout, up.stderr, net.log("b1"), net.log("b2"))
-    header, first, second, kept, hint = up.stdout.splitlines()
+    header, first, second, kept, shell, hint = up.stdout.splitlines()
     assert header.split() == ["broker", "node", "http", "streams", "process"]
     assert (first.split()[:2], second.split()[:2]) == (["b1", "left"], ["b2", "right"])
     assert kept == f"policy: kept by `b1`; data: `{net.kept}`"
+    assert shell == f"`export HEADGATE_DATA={net.kept}`: for the other commands"
     trusted = ssl.create_default_context(cafile=net.kept / "tls" / "ca.pem")
     for line in (first, second):
         with urllib.request.urlopen(f"{line.split()[2]}/health/ready", context=trusted) as answer:

@@ -74,7 +74,7 @@ def test_a_stale_expectation_is_exit_code_3_there_too(at: str) -> None:
 def test_the_broker_knows_the_author(at: str) -> None:
     result = policy("apply", "policy.yaml", "--url", at, "--as", "bob")
     assert result.exit_code == 2
-    assert "leave out `--as`" in result.stderr
+    assert "leave out `--as`, and say `https://NAME@HOST` in `--url`" in result.stderr
     waiting = policy("apply", "policy.yaml", "--wait", "1")
     assert waiting.exit_code == 2
     assert "only a running broker knows all streams" in waiting.stderr

@@ -52,7 +52,20 @@ def test_a_password_may_stand_in_a_file(user: User, tmp_path: Path) -> None:
     assert hashed is not None
     assert HASHER.verify(hashed, "correct horse")
     refused = user("add", "ann", "--password-file", "none")
-    assert (refused.exit_code, "can't be read" in refused.output) == (2, True)
+    assert refused.exit_code == 2
+    assert "the password file `none` can't be read: no such file or directory" in refused.output
+
+
+def test_the_users_of_a_directory_of_somebody_else_are_not_looked_for(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exists(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", exists)
+    refused = user("list")
+    assert refused.exit_code == 2
+    assert "can't look for users in `headgate-data`: permission denied" in refused.output
 
 
 def test_there_is_no_password_on_the_command_line(user: User) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from headgate.client.access import Access, broker_url, is_local, local_token
+from headgate.client.access import Access, about_tls, broker_url, is_local, local_token
 from headgate.client.errors import ClientError
 from headgate.live.authority import DevelopmentAuthority
 
@@ -110,6 +110,22 @@ def test_an_authority_that_is_named_is_the_only_one(data: Path) -> None:
     named = Access(ca=data / "tls" / "ca.pem").context_for("https://broker.example:7080")
     assert named is not None
     assert len(names_of(named)) == 1
+
+
+def test_where_the_authority_may_not_be_looked_for_the_machines_own_count(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_file(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    found = Access(data=data).context_for("https://localhost:7080")
+    assert found is not None
+
+
+def test_who_speaks_no_tls_is_told_of_it() -> None:
+    assert about_tls("https://localhost:7080") == ""
+    assert "try `https`" in about_tls("http://localhost:7080")
 
 
 def test_files_that_cannot_be_read_are_named(data: Path) -> None:

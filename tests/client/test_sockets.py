@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from socket import EAI_NONAME, gaierror
 from typing import Any
 
 import aiohttp
 import pytest
 from aiohttp import WSMsgType, web
+from aiohttp.client_reqrep import ConnectionKey
 
 import headgate
 from headgate.client.effects import Greeted, Parted
@@ -182,5 +184,14 @@ def test_what_is_said_last_is_written_before_it_is_closed() -> None:
 
 def test_problems_are_one_line() -> None:
     assert in_words(ConnectionResetError("it\nbroke")) == "it?broke"
-    assert in_words(aiohttp.ServerDisconnectedError()) == "Server disconnected"
+    assert (
+        in_words(aiohttp.ServerDisconnectedError()) == "it closed the connection without an answer"
+    )
     assert in_words(OSError()) == "OSError"
+
+
+def test_a_name_that_nobody_knows_is_said_as_resolvers_say_it() -> None:
+    key = ConnectionKey("nowhere.invalid", 7080, True, True, None, None, None)
+    unknown = gaierror(EAI_NONAME, "Name or service not known")
+    problem = aiohttp.ClientConnectorDNSError(key, unknown)
+    assert in_words(problem) == "can't connect: name or service not known"

@@ -81,6 +81,8 @@ class BrokerProcess:
         self.http = http
         self.process: subprocess.Popen[bytes] | None = None
         self.said = settings.directory / f"{name or 'broker'}.log"
+        self.environ: Mapping[str, str] = {}
+        """Settings of this broker alone."""
 
     @property
     def url(self) -> str:
@@ -102,7 +104,8 @@ class BrokerProcess:
         with self.said.open("ab") as said:
             self.process = subprocess.Popen(
                 command, stdout=said, stderr=said, stdin=subprocess.DEVNULL,
-                cwd=self.settings.directory, env={**_environment(), **(environ or {})},
+                cwd=self.settings.directory,
+                env={**_environment(), **self.environ, **(environ or {})},
             )  # fmt: skip
 
     async def ready(self) -> None:

@@ -18,6 +18,7 @@ from headgate.simulation.checkers.ledger import as_modelled
 from headgate.simulation.service_model import Wish, view
 from headgate.stores.disk_log import DiskLog
 from headgate.stores.opening import open_acl_store
+from tests.live.sockets import Publisher, Reader
 
 ALL = 10**9
 
@@ -90,3 +91,29 @@ def received(deliveries: Iterable[Mapping[str, Any]]) -> dict[str, list[tuple[in
 
 def _plain(body: Any) -> Any:
     return json.loads(json.dumps(body))
+
+
+def check_clients(
+    data: Path, publishers: list[Publisher], readers: list[Reader], versions: list[int]
+) -> None:
+    """All that clients were told, of one broker that has ended, is so, and they were told all."""
+    reference = Reference([data / "log"], data)
+    reference.check_logs()
+    for publisher in publishers:
+        assert not publisher.refused, publisher.refused
+        assert publisher.versions == sorted(publisher.versions), "versions never go back"
+        for event_id, (stream, offset, version) in publisher.stored.items():
+            record = reference.streams[stream][offset - 1]
+            assert (record.event_id, record.version) == (event_id, version), event_id
+    assert versions == sorted(versions)
+    assert len(reference.batches) >= versions[-1]
+    for reader in readers:
+        assert reader.versions == sorted(reader.versions)
+        assert not reader.again, f"{reader.name} got again what it was done with"
+        starts = {one["stream"]: one["after"] for one in reversed(reader.starts)}
+        owed = reference.owed(reader.name, reader.filter, starts)
+        once = received({(one["stream"], one["offset"]): one for one in reader.deliveries}.values())
+        for stream, expected in owed.items():
+            until = reader.acknowledged.get(stream, 0)
+            got = [one for one in once.get(stream, []) if one[0] <= until]
+            assert got == [one for one in expected if one[0] <= until], (reader.name, stream)

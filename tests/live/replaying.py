@@ -30,6 +30,7 @@ from headgate.broker.effects import (
     Effect,
     KeepStartingPoint,
     Message,
+    Remove,
 )
 from headgate.broker.settings import Settings
 from headgate.live.clients import Client
@@ -369,6 +370,7 @@ class RealMachine:
         self._dies: Callable[[], None] | None = None
         self._dies_after = 0
         self._is_dying = False
+        self._removing: asyncio.Task[None] | None = None
 
     @property
     def core(self) -> Broker | None:
@@ -428,6 +430,35 @@ class RealMachine:
 
     def clock_jumped(self) -> None:
         """The node finds out by itself."""
+
+    def remove(self, keep: int, *, forced: bool) -> None:
+        """Remove all but the newest records, one removal at a time."""
+        node = self._node
+        if node is None or self.core is None or node.is_stopping or self._removing is not None:
+            return
+        if not forced:
+            for hook in self._observers.considering:
+                hook(self)
+        self._removing = asyncio.get_running_loop().create_task(self._remove(node, keep, forced))
+
+    async def _remove(self, node: Node, keep: int, forced: bool) -> None:
+        try:
+            may = None if forced else await node.may_remove()
+        finally:
+            self._removing = None
+        if self._node is not node or self.core is None or node.is_stopping:
+            return
+        cuts = {}
+        for stream in self.disk.log.streams():
+            last = self.disk.log.last(stream)
+            up_to = (last.offset if last is not None else 0) - keep
+            cuts[stream] = up_to if may is None else min(up_to, may.get(stream, 0))
+        cuts = {stream: up_to for stream, up_to in cuts.items() if up_to > 0}
+        self.drain()
+        with self._place.watching():
+            for hook in self._observers.removing:
+                hook(self, cuts, forced)
+        node.remove(cuts)
 
     def _then(self, act: Callable[[], Any]) -> None:
         """One after the other: a start waits until the crash before it is over."""
@@ -519,6 +550,11 @@ class RealMachine:
                 if isinstance(effect, Append):
                     for hook in self._observers.appending:
                         hook(self, effect.records)
+                elif isinstance(effect, Remove):
+                    for stream, up_to in effect.up_to.items():
+                        self._counts["beginning of a stream removed"] += 1
+                        for hook in self._observers.removed:
+                            hook(self, stream, up_to)
                 elif isinstance(effect, KeepStartingPoint):
                     for hook in self._observers.starting_point:
                         hook(effect.version, effect.stream, effect.offset)

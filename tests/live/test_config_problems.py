@@ -1,5 +1,6 @@
 """Is everything that would stop a broker said before it starts, with what to do?"""
 
+import os
 import resource
 import socket
 from collections.abc import Iterator
@@ -73,6 +74,33 @@ def test_a_port_that_is_taken_is_named(config: Config, taken: int) -> None:
         f"`http`: `127.0.0.1:{taken}` can't be listened at (address already in use): stop what "
         "uses it, or choose another `http.port` or `http.host`"
     )
+
+
+def test_a_port_that_one_may_not_take_is_no_port_in_use(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bind(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", bind)
+    said = only(with_section(config, "http", port=443))
+    assert "(permission denied): ports below 1024 need a permission" in said
+    assert "stop what uses it" not in said
+
+
+def test_a_directory_of_somebody_else_is_told_and_not_looked_into(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exists = Path.exists
+
+    def looked(path: Path) -> bool:
+        if path.suffix == ".sqlite3":
+            raise PermissionError(13, "Permission denied", str(path))
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", looked)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "can't be written: check who may, or name another one" in only(config)
 
 
 def test_an_address_that_is_not_here_is_named(config: Config) -> None:

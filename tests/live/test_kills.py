@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from tests.live.brokers import BrokerProcess, alone, grants
-from tests.live.reference import Reference, received
+from tests.live.reference import check_clients
 from tests.live.sockets import HEARD_S, Publisher, Reader, Said
 from tests.proofs import COUNTED, proof_size
 
@@ -102,7 +102,7 @@ async def _under_load(broker: BrokerProcess, random: Random, kills: int) -> str:
         reader.finish()
     await asyncio.wait_for(asyncio.gather(*reading), HEARD_S)
     assert broker.stop() == 0, broker.last_words()
-    _judge(broker.settings.directory / "data", publishers, readers, versions)
+    check_clients(broker.settings.directory / "data", publishers, readers, versions)
     stored = sum(len(one.stored) for one in publishers)
     repeated = sum(one.repeated for one in publishers)
     some = sum(map(bool, caught))
@@ -141,28 +141,3 @@ def _still_running(tasks: list[asyncio.Task[None]]) -> None:
         if task.done():
             task.result()
             raise AssertionError("a client ended before its time")
-
-
-def _judge(
-    data: Path, publishers: list[Publisher], readers: list[Reader], versions: list[int]
-) -> None:
-    reference = Reference([data / "log"], data)
-    reference.check_logs()
-    for publisher in publishers:
-        assert not publisher.refused, publisher.refused
-        assert publisher.versions == sorted(publisher.versions), "versions never go back"
-        for event_id, (stream, offset, version) in publisher.stored.items():
-            record = reference.streams[stream][offset - 1]
-            assert (record.event_id, record.version) == (event_id, version), event_id
-    assert versions == sorted(versions)
-    assert len(reference.batches) >= versions[-1]
-    for reader in readers:
-        assert reader.versions == sorted(reader.versions)
-        assert not reader.again, f"{reader.name} got again what it was done with"
-        starts = {one["stream"]: one["after"] for one in reversed(reader.starts)}
-        owed = reference.owed(reader.name, reader.filter, starts)
-        once = received({(one["stream"], one["offset"]): one for one in reader.deliveries}.values())
-        for stream, expected in owed.items():
-            until = reader.acknowledged.get(stream, 0)
-            got = [one for one in once.get(stream, []) if one[0] <= until]
-            assert got == [one for one in expected if one[0] <= until], (reader.name, stream)

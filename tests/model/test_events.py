@@ -503,3 +503,16 @@ def test_whatever_bytes_come_they_give_an_event_or_a_refusal_in_one_line() -> No
 def test_the_bounds_of_an_event_are_its_callers_to_choose() -> None:
     with pytest.raises(EventError, match="at most 2 attributes"):
         Event.of({"a": 1, "b": 2, "c": 3}, dataclasses.replace(EVENT_LIMITS, attributes=2))
+
+
+def test_events_that_are_equal_are_not_unequal() -> None:
+    one, other = Event.of({"a": 1, "b": 2}), Event.of({"b": 2, "a": 1})
+    assert one == other
+    assert not one != other  # noqa: SIM202  # the operator itself is what is asked
+    assert one != Event.of({"a": 1})
+
+
+@pytest.mark.parametrize("value", [[1], "price", 5, None])
+def test_what_is_no_mapping_is_refused_as_such(value: Any) -> None:
+    with pytest.raises(EventError, match="expected a mapping from names to values, found a value"):
+        Event.of(value)

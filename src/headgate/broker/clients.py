@@ -217,7 +217,10 @@ class Clients:
         if client is None:
             return
         if stream is None:
-            stream = self._settings.streams[0] if self._settings.streams else ""
+            if not self._settings.streams:
+                self._refuse(number, request, "this broker hosts no stream")
+                return
+            stream = self._settings.streams[0]
         if stream not in self._settings.streams:
             self._refuse(number, request, f"this broker hosts no stream {named(stream)}")
             return

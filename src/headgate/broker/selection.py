@@ -1,7 +1,8 @@
 """Who of the many at the end of a stream is owed this record?
 
-A few are asked one after the other. Of many, the filters that hold at the version of the record are
-in an index, each once however many consumers have it; with another version the index is made anew.
+A few are asked one after the other, and many while no index is loaded yet. Of many, the filters
+that hold at the version of the record are in an index, each once however many consumers have it;
+with another version the index is made anew.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar, final
 from headgate.broker.interests import InterestSet
 from headgate.filters.filter import Filter
 from headgate.log.records import Record
+from headgate.matching.loading import LOADING
 
 if TYPE_CHECKING:
     from headgate.matching.index import FilterIndex
@@ -87,22 +89,22 @@ class Selection(Generic[C]):
         if self._asked <= ASKED_MAX:
             self._index = None
             return [one for one in self._consumers if one.granted.wants(record)]
-        if self._index is None or record.version != self._version:
+        if self._index is None:
+            # Who has few to serve does without what the index needs.
+            self._index = LOADING.index()
+            if self._index is None:
+                return [one for one in self._consumers if one.granted.wants(record)]
+            self._numbers, self._of_number, self._everything, self._free = {}, {}, {}, []
+            self._consumers = dict.fromkeys(self._consumers, ())
             self._rebuild(record.version)
-        assert self._index is not None
+        elif record.version != self._version:
+            self._rebuild(record.version)
         found = dict(self._everything)
         for number in self._index.match_events((record.event,)).ids.tolist():
             found.update(self._of_number[number][1])
         return sorted(found, key=self._order.__getitem__)
 
     def _rebuild(self, version: int) -> None:
-        if self._index is None:
-            # Who has few to serve does without what the index needs, which takes seconds to load.
-            from headgate.matching.index import FilterIndex
-
-            self._index = FilterIndex()
-            self._numbers, self._of_number, self._everything, self._free = {}, {}, {}, []
-            self._consumers = dict.fromkeys(self._consumers, ())
         self._version = version
         for consumer in list(self._consumers):
             self.changed(consumer)

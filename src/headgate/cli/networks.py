@@ -83,6 +83,8 @@ def network_up(path: Path, data: str | None, detach: bool) -> None:
                 started[name] = _start(config, words)
             urls = _wait_until_ready(configs, started)
             _show(configs, started, urls)
+            kept = next(iter(configs.values())).shared.absolute()
+            print_line(f"`export HEADGATE_DATA={shlex.quote(str(kept))}`: for the other commands")
             if detach:
                 print_line(f"`{shlex.join(['headgate', 'network', 'down', *words])}` stops them")
                 return
@@ -137,7 +139,7 @@ def _check(configs: Mapping[str, Config]) -> None:
         if process is not None:
             raise NetworkError(
                 f"the broker {named(name)} runs already (process {process.pid}): `headgate network "
-                "down` stops it"
+                "down` stops all that run, `headgate up --broker NAME` starts one that doesn't"
             )
     found = {problem: name for name, config in configs.items() for problem in problems(config)}
     for problem, name in found.items():

@@ -375,7 +375,10 @@ def _warn(file: PolicyFile) -> None:
 def _author(said: str | None, place: PolicyPlace) -> str:
     if place.asked is not None:
         if said is not None:
-            raise click.UsageError("a broker knows who is asking: leave out `--as`")
+            raise click.UsageError(
+                "a broker takes whoever logs in for the author: leave out `--as`, and say "
+                "`https://NAME@HOST` in `--url`"
+            )
         return _AT_A_BROKER
     author = _user() if said is None else said
     check_principal(author)

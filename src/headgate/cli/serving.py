@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -97,11 +98,18 @@ def _check(config: Config, as_json: bool) -> int:
 
 def _run(config: Config, ready_fd: int | None) -> int:
     from headgate.live import logs
+    from headgate.matching.loading import LOADING
 
+    LOADING.beside(_in_a_thread)
     logs.configure(config.logging.level, config.logging.format)
     _allow_files(config.limits.connections)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_serve(config, ready_fd))
+
+
+def _in_a_thread(work: Callable[[], None]) -> None:
+    """Begin some work for whose end nobody waits, not even the end of the process."""
+    Thread(target=work, name="headgate-index", daemon=True).start()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -158,7 +158,14 @@ def _open(config: Path | None, data: str | None, *, create: bool) -> Accounts:
     directory = shared_directory(config, os.environ, data)
     if create:
         make_directory(directory)
-    elif not (directory / FILE).exists():
+    try:
+        there = create or (directory / FILE).exists()
+    except OSError as problem:
+        raise UserError(
+            f"can't look for users in {named(str(directory), 200)}: {_why(problem)}; the broker's "
+            "directory is its owner's alone"
+        ) from None
+    if not there:
         raise UserError(
             f"there are no users in {named(str(directory), 200)}: name the broker's directory by "
             "`--data`, or its settings by `--config`"
@@ -175,7 +182,9 @@ def _password(file: str | None) -> str:
             with open(file, encoding="utf-8") as lines:
                 return _first_line(lines.readline())
         except (OSError, UnicodeError) as problem:
-            raise UserError(f"the password file {named(file)} can't be read: {problem}") from None
+            raise UserError(
+                f"the password file {named(file)} can't be read: {_why(problem)}"
+            ) from None
     if not sys.stdin.isatty():
         raise UserError(
             "expected somebody to ask for the password: say `--password-file -` to give it on "
@@ -183,6 +192,12 @@ def _password(file: str | None) -> str:
         )
     said: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
     return said
+
+
+def _why(problem: OSError | UnicodeError) -> str:
+    if isinstance(problem, OSError):
+        return (problem.strerror or str(problem)).lower()
+    return "it is no text"
 
 
 def _first_line(line: str) -> str:

@@ -79,7 +79,7 @@ class Access:
         if parts.scheme == "http":
             return None
         ca = self.ca
-        if ca is None and is_local(parts) and (self.data / AUTHORITY).is_file():
+        if ca is None and is_local(parts) and _is_there(self.data / AUTHORITY):
             ca = self.data / AUTHORITY
         try:
             context = ssl.create_default_context(cafile=ca)
@@ -134,6 +134,30 @@ def local_token(url: str, environment: Mapping[str, str]) -> str | None:
         return path.read_text(encoding="ascii").strip() or None
     except (OSError, ValueError):
         return None
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is such a file, as far as we may look."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def untrusted(why: str) -> str:
+    """What to do about a broker that can't prove who it is."""
+    return (
+        f"its certificate is not to be trusted ({why}): name the authority that it comes from with "
+        "`ca`; in a shell by `--ca`, or for a broker on this machine by its directory in "
+        "HEADGATE_DATA"
+    )
+
+
+def about_tls(url: str) -> str:
+    """What may be amiss where a broker hangs up on a request without TLS."""
+    if urlsplit(url).scheme != "http":
+        return ""
+    return ": brokers speak TLS unless they are told not to, try `https`"
 
 
 def _no_password() -> str:

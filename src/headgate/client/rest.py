@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
-from headgate.client.access import Access, broker_url
+from headgate.client.access import Access, about_tls, broker_url, untrusted
 from headgate.client.errors import ClientError, NotAuthenticatedError, UnreachableError
 from headgate.http.shapes import Problem
 from headgate.model.errors import printable
@@ -108,6 +108,8 @@ class Rest:
 
     def _no_answer(self, method: str, problem: Exception) -> ClientError | UnknownOutcomeError:
         said = f"no answer from {self.url}: {_why(problem)}"
+        if isinstance(problem, http.client.RemoteDisconnected):
+            said += about_tls(self.url)
         if method in _SAFE:
             return UnreachableError(said)
         return UnknownOutcomeError(f"it may have been done or not: {said}")
@@ -124,10 +126,7 @@ class Rest:
 
 def _why(problem: Exception) -> str:
     if isinstance(problem, ssl.SSLCertVerificationError):
-        return (
-            f"its certificate is not to be trusted ({problem.verify_message}): name the authority "
-            "that it comes from with `ca`"
-        )
+        return untrusted(problem.verify_message)
     if isinstance(problem, ssl.SSLError):
         return f"it doesn't speak TLS as expected ({problem.reason})"
     if isinstance(problem, TimeoutError):

@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
+from socket import gaierror
 from typing import Final, TypeAlias, final
 
 import aiohttp
 from aiohttp import ClientWebSocketResponse, WSMsgType
 
-from headgate.client.access import Access
+from headgate.client.access import Access, about_tls, untrusted
 from headgate.client.conversation import Conversation
 from headgate.client.errors import (
     ClientError,
@@ -177,7 +178,10 @@ class Sockets:
         ):
             found = UnreachableError(f"{url}: {in_words(problem)}")
             return lambda: conversation.dropped(found)
-        return lambda: conversation.lost(in_words(problem), self._now(), wait_us)
+        said = in_words(problem)
+        if isinstance(problem, aiohttp.ServerDisconnectedError):
+            said += about_tls(url)
+        return lambda: conversation.lost(said, self._now(), wait_us)
 
     def _begin(self, work: object) -> asyncio.Task[None]:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)  # type: ignore[arg-type]
@@ -191,17 +195,17 @@ def in_words(problem: Exception) -> str:
     if isinstance(problem, HeadgateError):
         return str(problem)
     if isinstance(problem, aiohttp.ClientConnectorCertificateError):
-        return (
-            f"its certificate is not to be trusted ({problem.certificate_error}): name the "
-            "authority that it comes from with `ca`"
-        )
+        return untrusted(str(problem.certificate_error))
+    if isinstance(problem, aiohttp.ServerDisconnectedError):
+        return "it closed the connection without an answer"
     if isinstance(problem, aiohttp.WSServerHandshakeError):
         return f"it answers {problem.status}"
     if isinstance(problem, aiohttp.ClientConnectorError):
-        code = problem.os_error.errno
-        return printable(
-            f"can't connect: {os.strerror(code).lower() if code else problem.os_error}"
-        )
+        broken = problem.os_error
+        # What resolvers say has numbers of its own, which mean nothing else to the system.
+        code = None if isinstance(broken, gaierror) else broken.errno
+        said = os.strerror(code) if code else broken.strerror or str(broken)
+        return printable(f"can't connect: {said.lower()}")
     return printable(str(problem)) or problem.__class__.__name__
 
 

@@ -5,6 +5,7 @@ Nothing is made or changed by looking.
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import socket
@@ -111,10 +112,18 @@ def _address_problems(name: str, host: str, port: int) -> Iterator[str]:
                 trial.bind(address)
         except OSError as problem:
             yield (
-                f"`{name}`: {where} can't be listened at ({reason(problem)}): stop what uses it, "
-                f"or choose another `{name}.port` or `{name}.host`"
+                f"`{name}`: {where} can't be listened at ({reason(problem)}): "
+                f"{_remedy(problem)}choose another `{name}.port` or `{name}.host`"
             )
             return
+
+
+def _remedy(problem: OSError) -> str:
+    if problem.errno == errno.EADDRINUSE:
+        return "stop what uses it, or "
+    if problem.errno == errno.EACCES:
+        return "ports below 1024 need a permission (CAP_NET_BIND_SERVICE); give it, or "
+    return ""
 
 
 def _data_problems(config: Config) -> Iterator[str]:
@@ -144,6 +153,14 @@ def _nearest(path: Path) -> Path:
     return path
 
 
+def _is_there(path: Path) -> bool:
+    """Not where one may not look: that is a problem of `data`, and told there."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def _identity_problems(config: Config) -> Iterator[str]:
     jwt = config.identities.jwt
     try:
@@ -153,7 +170,7 @@ def _identity_problems(config: Config) -> Iterator[str]:
     else:
         if jwt.key_file and jwt.algorithms[0].startswith("HS"):
             yield from key_file_problems("identities.jwt.key_file", Path(jwt.key_file))
-    if (config.shared / ACCOUNTS_FILE).exists():
+    if _is_there(config.shared / ACCOUNTS_FILE):
         try:
             Accounts(config.shared).close()
         except StoreError as problem:
@@ -164,8 +181,14 @@ def _store_problems(config: Config) -> Iterator[str]:
     if not config.hosts_policy:
         return
     where = config.policy_store
-    if "://" not in where and not (Path(where) / POLICY_FILE).exists():
-        return  # it is made at the start
+    if "://" not in where:
+        try:
+            if not (Path(where) / POLICY_FILE).exists():
+                return  # it is made at the start
+        except OSError as problem:
+            if Path(where) != config.shared:
+                yield f"`policy.store`: {named(where, 200)} can't be read: {reason(problem)}"
+            return
     try:
         store = open_acl_store(where, create=False, busy_s=BUSY_S)
         try:

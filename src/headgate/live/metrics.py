@@ -65,13 +65,9 @@ class Tally:
         self.refused_for_now = 0
         self.refused = 0
         self.dropped = 0
-        self.log_ins_failed = 0
-        """For whoever authenticates to count."""
         self.records = 0
         self.body_bytes = 0
         self.reads = 0
-        self.bytes_to_clients = self.bytes_from_clients = 0
-        """For the doors to count."""
         self.store_failures = 0
         self.turn_seconds = Histogram(SECONDS)
         self.sync_seconds = Histogram(SECONDS)
@@ -148,10 +144,6 @@ class NodeCollector(Collector):
         refused.add_metric(["for good"], tally.refused)
         yield refused
         yield _count("clients_dropped", "Connections that the broker ended.", tally.dropped)
-        yield _count("log_ins_failed", "Log-ins that failed.", tally.log_ins_failed)
-        yield _bytes(
-            "client_bytes", "Bytes of clients.", tally.bytes_from_clients, tally.bytes_to_clients
-        )
 
     def _of_storage(self, tally: Tally) -> Iterator[Metric]:
         yield _count("records", "Records that were written, markers too.", tally.records)

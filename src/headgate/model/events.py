@@ -36,6 +36,11 @@ class Event(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, fields: Mapping[str, object], limits: EventLimits = EVENT_LIMITS) -> Self:
         """An event from a mapping, nested or flat, of plain Python values."""
+        if not isinstance(fields, Mapping):
+            raise EventError(
+                f"expected a mapping from names to values, found a value of type "
+                f"`{type(fields).__name__}`"
+            )
         tree = bodies.plain_object(fields, "", 1, limits)
         event = cls._from_fields(_gather(tree, limits), tree)
         event._check_written_size(limits)
@@ -141,6 +146,10 @@ class Event(Struct, frozen=True, eq=False):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Event) and self._identity() == other._identity()
+
+    def __ne__(self, other: object) -> bool:
+        # A struct's own doesn't ask `__eq__`.
+        return not self == other
 
     def __hash__(self) -> int:
         return hash(self._identity())

@@ -2,13 +2,16 @@
 
 import asyncio
 from base64 import b64encode
+from contextlib import suppress
 from pathlib import Path
+from socket import socket
 
 import pytest
 
 from headgate import Action, Filter, Rule
 from headgate.live.web.limits import WebLimits
-from tests.live.web.servers import JANE, TOM, may_all, site, stuck, until
+from headgate.live.web.sockets import Socket
+from tests.live.web.servers import JANE, TOM, Site, may_all, site, stuck, until
 
 
 def test_a_client_publishes_and_receives_on_one_socket(tmp_path: Path) -> None:
@@ -166,6 +169,61 @@ def test_a_client_that_stops_reading_is_let_go(tmp_path: Path) -> None:
                 assert (await made.ask("POST", "/v1/events", json={"a": "x" * 50_000}))[0] == 200
             await until(lambda: made.server.connections == 1)
             quiet.close()
+
+    asyncio.run(play())
+
+
+REFUSED = b"[" + b",".join([b'{"do":"publish","request":1}'] * 1_000) + b"]"
+"""Requests that are refused where they are read."""
+
+
+async def flood(made: Site) -> socket:
+    """Somebody who asks, more and more, until nothing is read of it any more."""
+    quiet = await stuck(made, "/v1/socket", JANE, b'{"do":"unsubscribe","subscription":1}')
+    frame = b"\x81\xfe" + len(REFUSED).to_bytes(2) + bytes(4) + REFUSED
+    with suppress(TimeoutError):
+        while True:
+            async with asyncio.timeout(0.5):
+                await asyncio.get_running_loop().sock_sendall(quiet, frame)
+    return quiet
+
+
+async def read_all(quiet: socket) -> None:
+    while await asyncio.get_running_loop().sock_recv(quiet, 2**20):
+        pass
+
+
+def test_who_takes_no_answers_is_not_read_until_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[int] = []
+    refuse = Socket._refuse
+
+    def count(self: Socket, request: int, because: str) -> None:
+        refused.append(len(self._waiting))
+        refuse(self, request, because)
+
+    monkeypatch.setattr(Socket, "_refuse", count)
+
+    async def play() -> None:
+        async with site(tmp_path, limits=WebLimits(in_flight=100)) as made:
+            quiet = await flood(made)
+            assert max(refused) < 100
+            before = len(refused)
+            reading = asyncio.create_task(read_all(quiet))
+            await until(lambda: len(refused) > before)
+            reading.cancel()
+            quiet.close()
+
+    asyncio.run(play())
+
+
+def test_who_takes_no_answers_and_goes_leaves_nothing_behind(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with site(tmp_path, limits=WebLimits(in_flight=100)) as made:
+            quiet = await flood(made)
+            quiet.close()
+            await until(lambda: made.server.connections == 0 and made.node.clients == 0)
 
     asyncio.run(play())
 

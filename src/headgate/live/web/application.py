@@ -66,6 +66,7 @@ class Application:
         assert isinstance(connection, Connection)
         connection.begin()
         began = time.monotonic()
+        address = address_of(request)  # a connection that is gone has none
         found: list[Asked] = []
         try:
             answer = await self._answer(request, found)
@@ -84,7 +85,7 @@ class Application:
             for asked in found:
                 asked.done()
             connection.finish()
-        self._note(request, found, answer, time.monotonic() - began)
+        self._note(request, address, found, answer, time.monotonic() - began)
         return answer
 
     async def _answer(self, request: web.BaseRequest, found: list[Asked]) -> web.StreamResponse:
@@ -105,6 +106,7 @@ class Application:
     def _note(
         self,
         request: web.BaseRequest,
+        address: str,
         found: list[Asked],
         answer: web.StreamResponse,
         seconds: float,
@@ -120,7 +122,7 @@ class Application:
             status=answer.status,
             ms=round(seconds * 1_000, 1),
             principal=known.principal if known is not None else None,
-            address=address_of(request),
+            address=address,
         )
 
 

@@ -10,6 +10,7 @@ from aiohttp import WSMsgType, web
 from headgate.http import socket_messages as said
 from headgate.http.problems import RefusedError
 from headgate.http.socket_messages import PROTOCOL, SocketError, read_from_client
+from headgate.live.logs import log
 from headgate.live.node import Node
 from headgate.live.web.application import Answer
 from headgate.live.web.asking import Asked
@@ -30,6 +31,7 @@ class Conversing:
         self._node = node
         self._limits = limits
         self._subscribers = counts.subscribers.labels("socket")
+        self._silent = counts.silent
         self._messages = counts.messages.labels("in")
         self._open: set[Socket] = set()
 
@@ -61,7 +63,8 @@ class Conversing:
 
     async def _converse(self, asked: Asked, response: web.WebSocketResponse) -> None:
         loop = asyncio.get_running_loop()
-        socket = Socket(self._node, asked.identity.principal, asked.connection, self._limits)
+        principal = asked.identity.principal
+        socket = Socket(self._node, principal, asked.connection, self._limits)
         closing: list[asyncio.Task[bool]] = []
         # What is to be said goes out with this turn of the loop; then reading ends, too.
         socket.when_over(lambda: closing.append(loop.create_task(_close(socket, response))))
@@ -73,12 +76,18 @@ class Conversing:
         self._subscribers.inc()
         try:
             await self._read(socket, response)
+            if isinstance(response.exception(), TimeoutError):
+                socket.was_silent = True
+                because = "it answered no ping"
+                log.warning("a subscriber was dropped", principal=principal, because=because)
             await (closing[0] if closing else _close(socket, response))
         finally:
             if timer is not None:
                 timer.cancel()
             self._subscribers.dec()
             self._open.discard(socket)
+            if socket.was_silent:
+                self._silent.inc()
             socket.close()
             # Who doesn't read doesn't see the end either.
             loop.call_later(_CLOSE_S, asked.connection.cut)

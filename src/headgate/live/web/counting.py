@@ -33,11 +33,19 @@ class WebCounts:
         self.messages = Counter(
             "headgate_http_messages", "Messages on WebSockets.", ["direction"], registry=registry
         )
-        self.stalled = Counter(
-            "headgate_http_stalled", "Subscribers dropped: they took nothing.", registry=registry
+        self.silent = Counter(
+            "headgate_http_silent", "Subscribers dropped: they took nothing.", registry=registry
         )
+        self._log_ins_failed = Counter(
+            "headgate_log_ins_failed", "Requests from nobody who is known, or who tried too often.",
+            ["how"], registry=registry,
+        )  # fmt: skip
+        self._unknown = self._log_ins_failed.labels("unknown")
+        self._too_often = self._log_ins_failed.labels("too often")
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         self._requests.labels(route, str(status)).inc()
+        if status in (401, 429):
+            (self._unknown if status == 401 else self._too_often).inc()
         if route not in _LASTING:
             self._seconds.labels(route).observe(seconds)

@@ -58,6 +58,8 @@ class EventStream:
         self.kept: dict[str, Position] = {}
         """Of a durable subscription: up to where its acknowledgement is kept."""
         self.ended: str | None = None
+        self.was_silent = False
+        """Whether it ended because its reader took nothing."""
         self._node = node
         self._seen = seen
         self._connection = connection
@@ -206,6 +208,7 @@ class EventStream:
                     self._woken.clear()
                     await self._woken.wait()
         except TimeoutError:
+            self.was_silent = True
             self.ended = f"it took nothing for {self._limits.silent_s:g} s"
             log.warning("a subscriber was dropped", because=self.ended)
             self._connection.cut()

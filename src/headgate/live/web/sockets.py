@@ -2,7 +2,7 @@
 
 In each turn of the loop what there is to be told goes out as one message, an array; it is turned
 into JSON only when the socket has room, so what waits for a slow reader is bounded by the core's
-window and by the publications that it may have in flight.
+window; and with too many answers that it hasn't taken, nothing more is read of what it says.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Socket:
         self.in_flight = 0
         self.over: tuple[int, str] | None = None
         """The close code and the reason, once it is to end."""
+        self.was_silent = False
+        """Whether it ended because it took nothing."""
         self._node = node
         self._principal = principal
         self._connection = connection
@@ -50,13 +52,14 @@ class Socket:
         self._waiting: deque[Message | BrokerMessage] = deque()
         self._turn: asyncio.Handle | None = None
         self._publishing: set[int] = set()
-        self._answered = asyncio.Event()
+        self._caught_up = asyncio.Event()
         self._paced: set[int] = set()
         """Subscriptions of which the client itself says what it has taken."""
         self._written: dict[tuple[int, str], int] = {}
         self._stalled: asyncio.TimerHandle | None = None
         self._ending: Callable[[], None] | None = None
         connection.when_writable(self._has_room)
+        connection.when_lost(self._is_gone)
         self._client: Client = node.connect(principal, self)
 
     def when_over(self, heard: Callable[[], None]) -> None:
@@ -76,21 +79,27 @@ class Socket:
         self.over = code, because
         self._waiting.append(said.Dropped(because))
         self._wake()
-        self._answered.set()
+        self._caught_up.set()
         if self._ending is not None:
             self._ending()
 
     # What the client says.
 
     async def take(self, messages: list[ClientMessage]) -> None:
-        """Do what it says, in its order; wait where too many publications are in flight."""
+        """Do what it says, in its order; wait where too much of it has no answer yet."""
         for message in messages:
-            while self.in_flight >= self._limits.in_flight and self.over is None:
-                self._answered.clear()
-                await self._answered.wait()
+            while self._is_behind and self.over is None:
+                self._caught_up.clear()
+                await self._caught_up.wait()
             if self.over is not None:
                 return
             _DO[message.__class__](self, message)
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether more was asked than is answered, or more answered than was taken."""
+        limit = self._limits.in_flight
+        return self.in_flight >= limit or len(self._waiting) >= limit
 
     def _publish(self, message: said.Publish) -> None:
         payload = message.payload_base64
@@ -177,6 +186,8 @@ class Socket:
             written, self._written = self._written, {}
             for (subscription, stream), offset in written.items():
                 self._client.acknowledge(subscription, stream, offset)
+        if not self._is_behind:
+            self._caught_up.set()
 
     def _text(self) -> bytes:
         """The next message: one JSON object, or an array of them."""
@@ -200,8 +211,15 @@ class Socket:
         elif self._stalled is None:
             self._stalled = self._loop.call_later(self._limits.silent_s, self._is_stalled)
 
+    def _is_gone(self) -> None:
+        """Nothing more is taken of what it had said, nor waited for on its behalf."""
+        if self.over is None:
+            self.over = said.NORMAL, ""
+        self._caught_up.set()
+
     def _is_stalled(self) -> None:
         self._stalled = None
+        self.was_silent = True
         because = f"it took nothing for {self._limits.silent_s:g} s"
         log.warning("a subscriber was dropped", principal=self._principal, because=because)
         self._waiting.clear()
@@ -223,7 +241,6 @@ class Socket:
         if request in self._publishing:
             self._publishing.discard(request)
             self.in_flight -= 1
-            self._answered.set()
 
     def _delivery(self, told: effects.Delivery) -> said.Delivery:
         if told.subscription not in self._paced:

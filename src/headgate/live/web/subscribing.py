@@ -42,6 +42,7 @@ class Subscribing:
         self._node = node
         self._limits = limits
         self._subscribers = counts.subscribers.labels("events")
+        self._silent = counts.silent
         self._durable: dict[tuple[str, str], EventStream] = {}
         self._open: set[EventStream] = set()
 
@@ -89,6 +90,8 @@ class Subscribing:
             response.force_close()
         finally:
             self._subscribers.dec()
+            if stream.was_silent:
+                self._silent.inc()
             if timer is not None:
                 timer.cancel()
             if self._durable.get(name) is stream:
