@@ -147,7 +147,7 @@ def draw(least: Cpu, path: Path) -> None:
             )  # fmt: skip
         axes.set_title(f"{name} broker", fontsize="medium")
         axes.set_xlabel("records a second")
-        axes.set_ylim(bottom=0)
+    figure.axes[0].set_ylim(bottom=0)  # all three have one scale, and it is known only now
     figure.axes[0].set_ylabel("of one CPU, %")
     figure.axes[0].legend(frameon=False, fontsize="small")
     figure.savefig(path)
