@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from headgate.broker.durables import Durables
+from headgate.broker.effects import DurableEnded, RequestRefused
 from headgate.broker.outbox import Outbox
 from headgate.broker.questions import KeepPositions, PositionsKept, Take, Taken, TakenOver
+from headgate.broker.topology import Topology
 from tests.broker.parts import NOW, Disk
+from tests.broker.pump import chain, network, reader, writer
 
 
 class Host:
@@ -162,3 +167,41 @@ def test_a_name_that_is_taken_while_it_is_ended_by_another_stays() -> None:
     assert isinstance(taken, Taken)
     for one in (host, host.restarted()):
         assert one.keep(taken.attachment, 5) == PositionsKept(True)
+
+
+def test_whoever_administers_sees_them_all_and_ends_one() -> None:
+    pump = network(chain("p", "q"), *writer(), *reader("ann"), streams={"q": ("orders",)})
+    host = pump.brokers["p"]
+    ann = pump.connect("q", "ann")
+    pump.subscribe("q", ann, durable="desk", after={"orders": 0})
+    pump.wait(1)
+    (kept,) = host.kept_durables()
+    assert (kept.principal, kept.name, kept.broker) == ("ann", "desk", "q")
+    assert pump.brokers["q"].kept_durables() == []
+    for name, existed in (("disk", False), ("desk", True), ("desk", False)):
+        host.end_durable(0, 1, "ann", name, pump._now("p"))
+        pump.run()
+        assert pump.messages("p", 0)[-1] == DurableEnded(1, existed)
+    assert host.kept_durables() == []
+    assert [one.because for one in pump.ends("q", ann)] == ["it was ended for good"]
+    # The name is free: who takes it begins anew.
+    pump.subscribe("q", ann, "TRUE AND a = 1", durable="desk")
+    assert pump.heard("q", ann, RequestRefused) == []
+
+
+def test_an_end_that_can_not_be_stored_is_none() -> None:
+    pump = network(Topology.alone("p"), *writer(), *reader("ann"))
+    pump.subscribe("p", pump.connect("p", "ann"), durable="desk")
+    pump.slow_disk("p")
+    pump.fill_disk("p")
+    pump.brokers["p"].end_durable(0, 1, "ann", "desk", pump._now("p"))
+    pump.sync_disk("p")
+    (told,) = [one for one in pump.messages("p", 0) if isinstance(one, DurableEnded)]
+    assert "full" in told.because
+    assert [one.name for one in pump.brokers["p"].kept_durables()] == ["desk"]
+
+
+def test_only_the_policys_host_ends_one() -> None:
+    pump = network(chain("p", "q"))
+    with pytest.raises(ValueError, match="the policy's host is `p`: ask there"):
+        pump.brokers["q"].end_durable(0, 1, "ann", "desk", 0)

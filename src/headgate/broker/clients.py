@@ -510,7 +510,8 @@ class Clients:
         for one in list(self._kept):
             same = (one.subscription.principal, one.durable) == (said.principal, said.name)
             if same and one.attachment < said.attachment:
-                self._lost(one, f"attached again at broker `{said.broker}`", now)
+                because = f"attached again at broker `{said.broker}`"
+                self._lost(one, "it was ended for good" if said.ended else because, now)
 
     def _lost(self, one: Subscribed, because: str, now: int) -> None:
         if one in self._kept:

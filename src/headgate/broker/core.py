@@ -14,8 +14,8 @@ from headgate.broker.asking import Asking, Respond
 from headgate.broker.children import Children
 from headgate.broker.clients import Asked, Clients
 from headgate.broker.clock import Clock
-from headgate.broker.durables import Durables
-from headgate.broker.effects import Effect, Recovered
+from headgate.broker.durables import Durable, Durables
+from headgate.broker.effects import DurableEnded, Effect, Recovered
 from headgate.broker.hosting import Hosting
 from headgate.broker.neighbours import Neighbours
 from headgate.broker.outbox import Outbox
@@ -281,6 +281,24 @@ class Broker:
         if self.policy_hosting is None:
             raise ValueError(f"the policy's host is `{self.settings.policy_host}`: ask there")
         self.policy_hosting.administer(client, request, batch, expected)
+
+    def kept_durables(self) -> list[Durable]:
+        """All durable subscriptions of the network, as far as they are kept here."""
+        return [] if self.durables is None else self.durables.all()
+
+    def end_durable(self, client: int, request: int, principal: str, name: str, now: int) -> None:
+        """End a durable subscription in its client's place; `DurableEnded` follows."""
+        now = self.clock.enter(now)
+        if self.durables is None:
+            raise ValueError(f"the policy's host is `{self.settings.policy_host}`: ask there")
+        self.durables.end(
+            principal,
+            name,
+            lambda existed, because: self.outbox.tell(
+                client, DurableEnded(request, existed, because)
+            ),
+            now,
+        )
 
     # neighbours
 

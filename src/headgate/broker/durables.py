@@ -12,7 +12,7 @@ from typing import Final, final
 import msgspec
 from msgspec import Struct
 
-from headgate.broker.outbox import Outbox
+from headgate.broker.outbox import Lost, Outbox
 from headgate.broker.questions import (
     AskOwed,
     KeepPositions,
@@ -26,6 +26,8 @@ from headgate.broker.questions import (
 
 _KEY: Final = "durable/"
 _ATTACHMENTS: Final = "attachments"
+Ended = Callable[[bool, str], None]
+"""Called with whether there was one, and why it is still there if it is."""
 Notify = Callable[[str, TakenOver, int], None]
 
 
@@ -117,6 +119,21 @@ class Durables:
             grown = msgspec.structs.replace(one, positions=_grown(one.positions, asked.positions))
             self._keep(grown, lambda now: respond(PositionsKept(True), now))
 
+    def all(self) -> list[Durable]:
+        """Each of them, by the principal and the name."""
+        return [self._all[key] for key in sorted(self._all)]
+
+    def end(self, principal: str, name: str, then: Ended, now: int) -> None:
+        """End one for good, whoever is attached; say whether there was one, once that is stored."""
+        one = self._all.get((principal, name))
+        if one is None:
+            then(False, "")
+            return
+        self._outbox.count("durable ended by others")
+        self._forget(one, lambda *_: then(True, ""), lambda because, now: then(True, because))
+        over = TakenOver(principal, name, one.attachment + 1, one.broker, ended=True)
+        self._notify(one.broker, over, now)
+
     def owed(self, asked: AskOwed, respond: Callable[[OwedIs, int], None], now: int) -> None:
         """Say up to where all are done, once what that is said by can't be forgotten."""
         done: dict[str, int] = {}
@@ -127,7 +144,12 @@ class Durables:
         said = OwedIs(done)
         self._outbox.when_stored(lambda now: respond(said, now), lambda *_: None, now)
 
-    def _forget(self, one: Durable, respond: Callable[[PositionsKept, int], None]) -> None:
+    def _forget(
+        self,
+        one: Durable,
+        respond: Callable[[PositionsKept, int], None],
+        lost: Lost = lambda *_: None,
+    ) -> None:
         """Until it is stored that it is over, it is not."""
 
         key = one.principal, one.name
@@ -140,7 +162,7 @@ class Durables:
                 del self._ending[key]
             respond(PositionsKept(True), now)
 
-        self._outbox.keep(_key(one), None, stored, lambda *_: None)
+        self._outbox.keep(_key(one), None, stored, lost)
 
     def _keep(self, one: Durable, then: Callable[[int], None]) -> None:
         """Who asked asks again where this can't be stored."""

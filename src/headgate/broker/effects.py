@@ -215,9 +215,17 @@ class BatchRefused(Struct, frozen=True):
     current: int
 
 
+class DurableEnded(Struct, frozen=True):
+    """A durable subscription is forgotten, or there was none of this name; or why it isn't."""
+
+    request: int
+    existed: bool
+    because: str = ""
+
+
 Message: TypeAlias = (
     Connected | Published | RequestRefused | Subscribed | Started | Delivery | Lost
-    | SubscriptionEnded | Acknowledged | Advertised | BatchApplied | BatchRefused
+    | SubscriptionEnded | Acknowledged | Advertised | BatchApplied | BatchRefused | DurableEnded
 )  # fmt: skip
 
 

@@ -117,6 +117,8 @@ class TakenOver(Struct, frozen=True, forbid_unknown_fields=True, tag="taken over
     attachment: Offset
     """The later one."""
     broker: ShortText
+    ended: bool = False
+    """There is no later one: the subscription was ended for good, by somebody else."""
 
 
 Question = AskVersion | AskRights | ReportStarts | Take | KeepPositions | AskOwed | TakenOver

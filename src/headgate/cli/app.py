@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from headgate.cli.completion import completion
+from headgate.cli.durables import durable_group
 from headgate.cli.evaluations import evaluate_group
 from headgate.cli.filters import filter_group
 from headgate.cli.networks import network_group
@@ -101,6 +102,7 @@ def main() -> None:
 
 for command in (
     completion,
+    durable_group,
     evaluate_group,
     filter_group,
     network_group,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, final
+from urllib.parse import quote
 
 import msgspec
 
@@ -122,6 +123,16 @@ class HttpAclStore:
             if not missing or time.monotonic() >= until:
                 return points
             time.sleep(LOOK_AGAIN_S)
+
+    def durables(self) -> list[shapes.DurableSubscription]:
+        """All durable subscriptions of the network: the policy's host keeps them, too."""
+        found = self._at_host(lambda rest: rest.get("/v1/durables", shapes.DurableSubscriptions))
+        return found.durables
+
+    def end_durable(self, principal: str, name: str) -> None:
+        """End one for good; what it was still owed needn't be kept for it any more."""
+        path = f"/v1/durables/{quote(principal, safe='')}/{quote(name, safe='')}"
+        self._at_host(lambda rest: rest.ask("DELETE", path, type(None)))
 
     def close(self) -> None:
         """Nothing is open between two requests."""

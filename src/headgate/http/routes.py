@@ -308,6 +308,23 @@ _BROKER = (
         _ok("These.", shapes.LiveSubscriptions),
     ),
     Route(
+        "durables", "GET", "/v1/durables", Needs.AUDITOR,
+        "Which durable subscriptions are there in the network, and how far is each?",
+        _ok("These.", shapes.DurableSubscriptions), at_policy_host=True,
+        more="Old records that one of them is still owed are not removed.",
+    ),
+    Route(
+        "end_durable", "DELETE", "/v1/durables/{principal}/{name}", Needs.IDENTITY,
+        "End a durable subscription for good.",
+        {204: ("It is forgotten.", None)}, at_policy_host=True,
+        more="For its principal, and for administrators.",
+        parameters=(
+            Parameter("principal", Text, "Whose it is.", "path", "jane"),
+            Parameter("name", Text, "That of the subscription.", "path", "desk-7"),
+        ),
+        refusals=(403, 404),
+    ),
+    Route(
         "status", "GET", "/v1/status", Needs.AUDITOR, "How is the broker?",
         _ok("So.", shapes.Status),
     ),

@@ -344,6 +344,26 @@ class LiveSubscriptions(Struct, frozen=True):
     subscriptions: list[LiveSubscription]
 
 
+class DurableSubscription(Struct, frozen=True):
+    """A subscription that is kept by its name, whether its client is here or not."""
+
+    principal: str
+    name: str
+    domain: str | None
+    filter: str
+    causal: bool
+    broker: str
+    """Where it was attached the last time."""
+    positions: dict[str, int]
+    """Up to where its client has acknowledged each stream: what follows is kept for it."""
+
+
+class DurableSubscriptions(Struct, frozen=True):
+    """All of the network."""
+
+    durables: list[DurableSubscription]
+
+
 class HostedStream(Struct, frozen=True):
     """Of a stream that is hosted here: its life, its offsets and its version."""
 

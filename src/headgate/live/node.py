@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any, Protocol, final
 
 from headgate.broker.core import Broker
+from headgate.broker.durables import Durable
 from headgate.broker.effects import (
     Append,
     ApplyBatch,
@@ -375,6 +376,21 @@ class Node:
         request, answer = self._office.open()
         self.ask(Broker.administer, CLIENT, request, batch, expected)
         return await answer
+
+    def durables(self) -> list[Durable]:
+        """All durable subscriptions of the network; kept by the policy's host alone."""
+        return self.core.kept_durables()
+
+    async def end_durable(self, principal: str, name: str) -> bool:
+        """End a durable subscription for good; whether there was one."""
+        if self.policy is None:
+            raise NodeError(f"the policy's host is `{self.settings.policy_host}`: ask there")
+        if self.is_stopping:
+            raise NodeError("the broker is stopping")
+        self.core  # noqa: B018 - or there is none to ask
+        request, answer = self._office.open()
+        self.ask(Broker.end_durable, CLIENT, request, principal, name)
+        return bool(await answer)
 
     # Old records.
 

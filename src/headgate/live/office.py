@@ -1,5 +1,7 @@
 """How does an administrator's batch become a version? By the core, which asks the ACL database.
 
+Durable subscriptions are ended here, too.
+
 The core knows of a refusal no more than its text; what the database raised is kept here, so that
 the administrator is told what it was.
 """
@@ -10,7 +12,7 @@ import asyncio
 from itertools import count
 from typing import final
 
-from headgate.broker.effects import ApplyBatch, BatchApplied, BatchRefused, Message
+from headgate.broker.effects import ApplyBatch, BatchApplied, BatchRefused, DurableEnded, Message
 from headgate.live.policy_database import PolicyDatabase
 from headgate.model.errors import HeadgateError
 from headgate.stores.acl import StoreError, UnknownOutcomeError
@@ -35,7 +37,7 @@ class Office:
         """What the database raised, by its text, until the core has passed that on."""
 
     def open(self) -> tuple[int, asyncio.Future[int]]:
-        """The number of a request, and its answer: the version."""
+        """The number of a request, and its answer: the version; or whether there was something."""
         request = next(self._requests)
         answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting[request] = answer
@@ -53,12 +55,17 @@ class Office:
 
     def hear(self, message: Message) -> None:
         """What the core has to say to a request."""
-        assert isinstance(message, BatchApplied | BatchRefused)
+        assert isinstance(message, BatchApplied | BatchRefused | DurableEnded)
         answer = self._waiting.pop(message.request, None)
         if answer is None or answer.done():
             return
         if isinstance(message, BatchApplied):
             answer.set_result(message.version)
+        elif isinstance(message, DurableEnded):
+            if message.because:
+                answer.set_exception(StoreError(f"it could not be stored: {message.because}"))
+            else:
+                answer.set_result(int(message.existed))
         else:
             answer.set_exception(self._refusal(message.because))
 

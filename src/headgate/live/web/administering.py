@@ -1,4 +1,4 @@
-"""Who may change the policy, and look at it, by a request? What its host's database says."""
+"""Who may change the policy, and look at it, by a request? What its host keeps."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeVar, final
 
 import msgspec
+from aiohttp import web
 
 from headgate.filters.filter import Filter
 from headgate.gate.delivery import View
@@ -20,6 +21,7 @@ from headgate.live.node import Node
 from headgate.live.policy_database import PolicyDatabase
 from headgate.live.web.application import Answer
 from headgate.live.web.asking import Asked
+from headgate.model.errors import named
 from headgate.model.values import format_timestamp
 from headgate.rights.changes import Batch, Change, change_from_json, change_to_json
 from headgate.rights.effective import Granted
@@ -188,6 +190,30 @@ class Administering:
                 if expected is not None or not attempts_left:
                     raise
         raise AssertionError("the last attempt returns or raises")
+
+    # Durable subscriptions, which the policy's host keeps.
+
+    async def durables(self, asked: Asked) -> Answer:
+        self._database()
+        return shapes.DurableSubscriptions(
+            [
+                shapes.DurableSubscription(
+                    one.principal, one.name, one.domain, one.filter, one.causal, one.broker,
+                    {stream: offset for stream, (_, offset) in sorted(one.positions.items())},
+                )
+                for one in self._node.durables()
+            ]
+        )  # fmt: skip
+
+    async def end_durable(self, asked: Asked) -> Answer:
+        self._database()
+        principal, name = asked.said["principal"], asked.said["name"]
+        identity = asked.identity
+        if identity.principal != principal and not identity.administrator:
+            raise RefusedError(403, "only its principal, or an administrator, may end it")
+        if not await self._node.end_durable(principal, name):
+            raise RefusedError(404, f"{named(principal)} has no durable subscription {named(name)}")
+        return web.Response(status=204)
 
     async def _starting_points(self, version: int, wait_s: float) -> dict[str, int]:
         """Where the version began on the streams, once it has on all, or when the time is over."""

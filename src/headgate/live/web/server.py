@@ -96,6 +96,8 @@ class WebServer:
             "rights": policy.rights,
             "streams": broker.streams,
             "subscriptions": broker.subscriptions,
+            "durables": policy.durables,
+            "end_durable": policy.end_durable,
             "status": broker.status,
         }
 
