@@ -195,6 +195,7 @@ _HEAR: dict[type[Message], Callable[[Client, Any], None]] = {
     effects.Subscribed: lambda client, message: client.wishes.subscribed(message),
     effects.Started: _nothing,
     effects.Lost: _nothing,
+    effects.DurableEnded: _nothing,
     effects.Delivery: Client._delivered,
     effects.SubscriptionEnded: lambda client, message: client.wishes.ended(message),
     effects.Acknowledged: _nothing,

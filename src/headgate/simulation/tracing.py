@@ -87,6 +87,11 @@ _EFFECTS: dict[type[Effect], Callable[[Any], str | None]] = {
 }
 
 _MESSAGES: dict[type[Message], Callable[[Any], str]] = {
+    effects.DurableEnded: lambda one: (
+        f"that {one.request} ended a durable subscription"
+        if one.existed
+        else f"that {one.request} names no durable subscription"
+    ),
     effects.Lost: lambda one: (
         f"for {one.subscription}: {one.stream} lost after {one.after} up to {one.up_to}"
     ),
