@@ -11,6 +11,7 @@ from headgate.filters.filter import Filter
 from headgate.live.links import TcpLinks
 from headgate.live.metrics import Histogram, registry_of
 from headgate.live.node import Node
+from headgate.live.web.counting import WebCounts
 from headgate.log.memory import MemoryLog
 from tests.doc_blocks import ROOT
 from tests.live.link_certificates import Authority
@@ -116,9 +117,9 @@ def test_every_metric_is_in_the_documentation_and_no_other(tmp_path: Path) -> No
     async def work() -> None:
         node = alone(tmp_path, links=TcpLinks("127.0.0.1", 0, {}, None))
         await node.start()
-        found = set(
-            re.findall("^# TYPE (headgate_\\w+)", generate_latest(registry_of(node)).decode(), re.M)
-        )
+        registry = registry_of(node)
+        WebCounts(registry)
+        found = set(re.findall("^# TYPE (headgate_\\w+)", generate_latest(registry).decode(), re.M))
         assert set(re.findall(r"`(headgate_\w+)", page)) - {"headgate_log_bytes"} == found
         await node.stop()
 

@@ -34,7 +34,7 @@ WINDOW = 64
 BODY_BYTES = 40_000
 SILENT = 20
 EVENTS = 400
-LIMITS = f"[limits]\nsilent_s = 1.5\n[tuning]\nwindow = {WINDOW}\n"
+LIMITS = f"[limits]\nsilent_s = 5\n[tuning]\nwindow = {WINDOW}\n"
 SILENT_BYTES = (SILENT + 1) * (WINDOW * BODY_BYTES + MEBIBYTE) + 48 * MEBIBYTE
 """A window for each, what the socket holds, and 48 MiB for the newest records and the rest. Had
 they been given all, it were sixteen megabytes for each: more than three times as much."""
@@ -137,7 +137,7 @@ FLOODS: dict[str, Callable[[], Iterator[bytes]]] = {
 def test_who_floods_and_reads_no_answers_is_not_read_any_more(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    limits = f'[limits]\nin_flight = {IN_FLIGHT}\nsilent_s = 2\n[logging]\nlevel = "warning"\n'
+    limits = f'[limits]\nin_flight = {IN_FLIGHT}\nsilent_s = 6\n[logging]\nlevel = "warning"\n'
     with running(alone(tmp_path, limits)) as broker:
         record_property(COUNTED, asyncio.run(_flood(broker, proof_size(test=1, soak=20))))
 

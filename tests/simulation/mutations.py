@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from dataclasses import replace as replace_lost
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -889,7 +888,7 @@ def _(patch: Patch) -> None:
     Seen("checkpoints-of-what-was-delivered", "digests_agree"),
 )
 def _(patch: Patch) -> None:
-    patch.setattr(deliveries, "view_bytes", lambda event: event.to_bytes())
+    patch.setattr(Subscriptions, "view_bytes", lambda self, event: event.to_bytes())
 
 
 @mutation(
@@ -989,7 +988,7 @@ def _(patch: Patch) -> None:
 
     def tell(self: Outbox, client: int, message: Any) -> None:
         if isinstance(message, Lost):
-            message = replace_lost(message, up_to=message.up_to - 1)
+            message = msgspec.structs.replace(message, up_to=message.up_to - 1)
         original(self, client, message)
 
     patch.setattr(Outbox, "tell", tell)

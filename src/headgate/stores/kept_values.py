@@ -23,12 +23,15 @@ from headgate.stores.manifest import ADVICE
 FILE: Final = "kept.sqlite3"
 
 _SCHEMA: Final = """
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ends (stream TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS state (
     id INTEGER PRIMARY KEY CHECK (id = 1), segment INTEGER NOT NULL, digest BLOB NOT NULL
 );
+COMMIT;
 """
+"""All tables or none: who finds some of them takes the file for damaged."""
 
 _MACHINE: Final = tuple(
     f"SQLITE_{name}" for name in ("IOERR", "FULL", "CANTOPEN", "READONLY", "PERM", "BUSY", "NOMEM")
