@@ -32,7 +32,7 @@ from tests.proofs import COUNTED, proof_size
 FILES_BESIDE = 600
 AT_ONCE = 100
 """So many connect together; all the others wait, or it were a flood of handshakes."""
-INDEX_BYTES = 256 * MEBIBYTE
+INDEX_BYTES = 640 * MEBIBYTE
 """What the index of subscriptions needs once: its code, and where that isn't kept, its compiler."""
 EACH_BYTES = 64 * 1024
 """What one subscriber may cost: its socket's buffers, aiohttp's parser and task, and its place."""

@@ -34,7 +34,7 @@ WINDOW = 64
 BODY_BYTES = 40_000
 SILENT = 20
 EVENTS = 400
-LIMITS = f"[limits]\nsilent_s = 5\n[tuning]\nwindow = {WINDOW}\n"
+LIMITS = f"[limits]\nsilent_s = 1.5\n[tuning]\nwindow = {WINDOW}\n"
 SILENT_BYTES = (SILENT + 1) * (WINDOW * BODY_BYTES + MEBIBYTE) + 48 * MEBIBYTE
 """A window for each, what the socket holds, and 48 MiB for the newest records and the rest. Had
 they been given all, it were sixteen megabytes for each: more than three times as much."""
