@@ -316,7 +316,8 @@ def test_a_full_disk_refuses_for_now_and_is_used_again_when_there_is_room(tmp_pa
             disk.go.clear()
             disk.syncing.clear()
             client.publish(100 * times + 1, b"{}", f"first {times}")
-            await asyncio.to_thread(disk.syncing.wait)
+            # Another sync may have begun just before, and holds the thread as well.
+            await asyncio.to_thread(disk.syncing.wait, 0.2)
             for number in range(2, 30):  # some are submitted, and some only decided
                 client.publish(100 * times + number, b"{}", f"{number} {times}")
                 if number % 7 == 0:

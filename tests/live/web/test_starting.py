@@ -7,7 +7,7 @@ import pytest
 
 from headgate.http.cursors import CursorError, Position
 from headgate.live.web.starting import offsets_of, positions_of
-from tests.live.web.servers import site
+from tests.live.web.servers import site, until
 
 
 def test_a_beginning_is_said_in_four_ways(tmp_path: Path) -> None:
@@ -30,6 +30,7 @@ def test_a_beginning_is_said_in_four_ways(tmp_path: Path) -> None:
 def test_a_stream_in_another_life_begins_anew(tmp_path: Path) -> None:
     async def play() -> None:
         async with site(tmp_path) as made:
+            await until(lambda: {"events", "orders"} <= set(made.node.core.streams.names()))
             said = {
                 "events": Position("boot1", 3),
                 "orders": Position("gone", 3),
