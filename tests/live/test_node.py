@@ -327,6 +327,9 @@ def test_a_full_disk_refuses_for_now_and_is_used_again_when_there_is_room(tmp_pa
             refused = await ear.next(RequestRefused, 29 * (times + 1))
             assert all(one.temporary for one in refused)
             log.full = False
+            # What was under way when there was no room may still be lost, and more with it.
+            await asyncio.to_thread(node._disk.flush)
+            await asyncio.sleep(0)
             client.publish(100 * times + 50, b"{}", f"last {times}")
             await ear.next(Published, times + 1)
         published = ear.of(Published)
