@@ -328,6 +328,7 @@ def test_a_full_disk_refuses_for_now_and_is_used_again_when_there_is_room(tmp_pa
             assert all(one.temporary for one in refused)
             log.full = False
             # What was under way when there was no room may still be lost, and more with it.
+            assert node._disk is not None
             await asyncio.to_thread(node._disk.flush)
             await asyncio.sleep(0)
             client.publish(100 * times + 50, b"{}", f"last {times}")
